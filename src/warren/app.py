@@ -1,0 +1,154 @@
+"""Warren, put together: configuration -> state of each cluster -> HTTP -> Spark -> queries. Read this first."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+
+from warren.config.kafka_client import client_settings
+from warren.config.model import Config, HttpServer
+from warren.rules.burrow import Settings
+from warren.serve.server import HttpListener
+from warren.serve.v3 import make_app
+from warren.sources.commits import CommitsOptions, CommitsSource
+from warren.sources.folding import FoldSettings
+from warren.sources.heads import HeadsOptions, HeadsSource
+from warren.state import ClusterState
+from warren.windows.store import Limits
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from warren.pipeline.queries import QueryPlan, SupervisedQuery
+
+log = structlog.get_logger()
+
+
+def now_ms() -> int:
+    """The one place where the clock is read."""
+    return time.time_ns() // 1_000_000
+
+
+class App:
+    """A running Warren. `start` returns when HTTP answers; Spark comes up behind it."""
+
+    def __init__(self, config: Config, home: Path) -> None:
+        self.config = config
+        self.clusters = {name: _cluster_state(config, name) for name in config.cluster}
+        self.queries: list[SupervisedQuery] = []
+        self.failure: Exception | None = None
+        """What kept Spark from starting."""
+        self._home = home
+        self._spark: SparkSession | None = None
+        self._stopping = threading.Event()
+        self.finished = threading.Event()
+        servers = config.httpserver or {"default": HttpServer(address=":0")}
+        self.listeners = [HttpListener(server.address) for server in servers.values()]
+
+    def start(self) -> None:
+        """Answer, then bring up the pipeline."""
+        asgi = make_app(self.clusters, self.config, now_ms)
+        for listener in self.listeners:
+            listener.start(asgi)
+            log.info("answering", url=listener.url)
+        threading.Thread(target=self._start_pipeline, name="pipeline", daemon=True).start()
+
+    def stop(self) -> None:
+        """Stop everything, in the order in which it depends on one another."""
+        self._stopping.set()
+        _in_parallel([query.stop for query in self.queries], limit_s=2)
+        _in_parallel([listener.stop for listener in self.listeners], limit_s=2)
+        if self._spark is not None:
+            from warren.pipeline.session import stop_session
+
+            stop_session(self._spark)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every cluster has caught up."""
+        return all(cluster.is_ready for cluster in self.clusters.values())
+
+    def _start_pipeline(self) -> None:
+        from warren.pipeline.queries import SupervisedQuery
+        from warren.pipeline.session import start_session
+
+        warren = self.config.warren
+        try:
+            self._spark = start_session(warren.master, self._home)
+        except Exception as error:  # whatever it is: without Spark there is nothing to run for
+            self.failure = error
+            self.finished.set()
+            return
+        log.info("Spark is up", version=self._spark.version, master=warren.master)
+        for plan in self._plans():
+            query = SupervisedQuery(self._spark, plan, self._home / "checkpoints", warren.trigger)
+            if self._stopping.is_set():
+                return
+            self.queries.append(query)
+            query.start()
+
+    def _plans(self) -> list[QueryPlan]:
+        heads = [_heads_plan(self.config, state) for state in self.clusters.values()]
+        commits = [
+            _commits_plan(self.config, self.clusters[one.cluster], name) for name, one in self.config.consumer.items()
+        ]
+        return heads + commits
+
+
+def _cluster_state(config: Config, name: str) -> ClusterState:
+    storage, evaluator = config.the_storage, config.the_evaluator
+    limits = Limits(storage.intervals, storage.min_distance * 1000, storage.expire_group * 1000)
+    settings = Settings(evaluator.allowed_lag, evaluator.minimum_complete)
+    consumers = {module: one.offsets_topic for module, one in config.consumer.items() if one.cluster == name}
+    return ClusterState(name, limits, settings, consumers)
+
+
+def _heads_plan(config: Config, state: ClusterState) -> QueryPlan:
+    from warren.pipeline.queries import QueryPlan
+
+    cluster = config.cluster[state.name]
+    client = client_settings(config, cluster.servers, cluster.client_profile)
+    options = HeadsOptions(client, cluster.offset_refresh, cluster.topic_refresh)
+    return QueryPlan(
+        name=f"heads-{state.name}",
+        source=HeadsSource.name(),
+        options=options.to_json,
+        apply=lambda table: state.apply_head_rows(table, now_ms=now_ms()),
+    )
+
+
+def _commits_plan(config: Config, state: ClusterState, module: str) -> QueryPlan:
+    from warren.pipeline.queries import QueryPlan
+
+    consumer, storage = config.consumer[module], config.the_storage
+    options = CommitsOptions(
+        client=client_settings(config, consumer.servers, consumer.client_profile),
+        topic=consumer.offsets_topic,
+        fold=FoldSettings(
+            storage.intervals,
+            storage.min_distance * 1000,
+            (storage.group_allowlist, consumer.group_allowlist),
+            (storage.group_denylist, consumer.group_denylist),
+        ),
+        start_latest=consumer.start_latest,
+        max_records=config.warren.max_records,
+    )
+    return QueryPlan(
+        name=f"commits-{module}",
+        source=CommitsSource.name(),
+        options=lambda: options._replace(positions=state.positions(module)).to_json(),
+        apply=lambda table: state.apply_commit_rows(module, table, now_ms=now_ms()),
+    )
+
+
+def _in_parallel(actions: list[object], limit_s: float) -> None:
+    threads = [threading.Thread(target=action, daemon=True) for action in actions]  # type: ignore[arg-type]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + limit_s
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))

@@ -1,0 +1,147 @@
+"""Streaming queries that look after themselves: one for each source and cluster, restarted with backoff when it fails.
+
+No query stops another one, and none stops the process.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import structlog
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from warren.errors import SourceError
+
+log = structlog.get_logger()
+
+FIRST_BACKOFF_S = 1.0
+LONGEST_BACKOFF_S = 30.0
+HEALTHY_AFTER_S = 60.0
+"""A query that ran for so long starts again with the first backoff."""
+
+
+class QueryPlan(NamedTuple):
+    """What a query reads and what becomes of its batches."""
+
+    name: str
+    source: str
+    options: Callable[[], str]
+    """Asked at each start, so that a restarted query goes on from where the windows are."""
+    apply: Callable[[pa.Table], None]
+
+
+class QueryState(StrEnum):
+    """What a query is doing."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    RETRYING = "retrying"
+    STOPPED = "stopped"
+
+
+@dataclass
+class QueryHealth:
+    """How a query is doing, for people."""
+
+    state: QueryState = QueryState.STARTING
+    last_error: str = ""
+    restarts: int = 0
+
+
+class SupervisedQuery:
+    """Runs a query in a thread of its own until it is told to stop."""
+
+    def __init__(self, spark: SparkSession, plan: QueryPlan, checkpoints: Path, trigger_s: float) -> None:
+        self.name = plan.name
+        self.health = QueryHealth()
+        self._spark = spark
+        self._plan = plan
+        self._checkpoint = checkpoints / plan.name
+        self._trigger_s = trigger_s
+        self._stop = threading.Event()
+        self._query: StreamingQuery | None = None
+        self._thread = threading.Thread(target=self._supervise, name=f"query {plan.name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop as soon as the batch under way allows."""
+        self._stop.set()
+        query = self._query
+        if query is not None:
+            try:
+                query.stop()
+            except PySparkException as error:
+                log.warning("query did not stop in time", query=self.name, error=cause_of(error))
+        self.health.state = QueryState.STOPPED
+
+    def _supervise(self) -> None:
+        backoff_s = FIRST_BACKOFF_S
+        while not self._stop.is_set():
+            started_s = time.monotonic()
+            error = self._run_once()
+            if self._stop.is_set():
+                return
+            if time.monotonic() - started_s > HEALTHY_AFTER_S:
+                backoff_s = FIRST_BACKOFF_S
+            self._note_failure(error, backoff_s)
+            self._stop.wait(backoff_s * random.uniform(0.75, 1.25))
+            backoff_s = min(2 * backoff_s, LONGEST_BACKOFF_S)
+
+    def _run_once(self) -> str:
+        """Run the query until it ends; what ended it."""
+        try:
+            self._query = self._start_query()
+            self.health.state = QueryState.RUNNING
+            self._query.awaitTermination()
+        except Exception as error:  # whatever a query dies of, it is told and tried again
+            return cause_of(error)
+        return "it ended by itself"
+
+    def _start_query(self) -> StreamingQuery:
+        # The windows know where to go on; Spark's checkpoint must not be a second opinion.
+        shutil.rmtree(self._checkpoint, ignore_errors=True)
+        stream = self._spark.readStream.format(self._plan.source).option("secret_options", self._plan.options()).load()
+        return (
+            stream.writeStream.queryName(self.name)
+            .foreachBatch(self._apply)
+            .option("checkpointLocation", str(self._checkpoint))
+            .trigger(processingTime=f"{int(self._trigger_s * 1000)} milliseconds")
+            .start()
+        )
+
+    def _apply(self, batch: DataFrame, batch_id: int) -> None:
+        self._plan.apply(batch.toArrow())
+
+    def _note_failure(self, error: str, backoff_s: float) -> None:
+        self.health.state = QueryState.RETRYING
+        self.health.last_error = error
+        self.health.restarts += 1
+        log.warning("query failed, starting it again", query=self.name, error=error, in_s=round(backoff_s, 1))
+
+
+_CAUSE = re.compile(r"^(?:[\w.]+\.)?(?P<kind>\w+(?:Error|Exception)): (?P<message>.+)$")
+
+
+def cause_of(error: BaseException) -> str:
+    """The sentence of an error that a person needs: the last exception named in Spark's account of it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [found for line in lines if (found := _CAUSE.match(line))]
+    if causes:
+        kind, message = causes[-1]["kind"], causes[-1]["message"]
+        return message if kind == SourceError.__name__ else f"{kind}: {message}"
+    return (lines or [type(error).__name__])[0]

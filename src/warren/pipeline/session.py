@@ -1,0 +1,94 @@
+"""The Spark session of this process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from warren.machine.java import find_java
+from warren.pipeline.archive import archive_options
+from warren.sources.commits import CommitsSource
+from warren.sources.heads import HeadsSource
+
+_LOG_SETTINGS = """\
+status = off
+appender.file.type = RollingFile
+appender.file.name = file
+appender.file.fileName = {log}
+appender.file.filePattern = {log}.%i
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{ISO8601}} %p %c{{1}}: %m%n%ex
+appender.file.policies.type = Policies
+appender.file.policies.size.type = SizeBasedTriggeringPolicy
+appender.file.policies.size.size = 10MB
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.max = 2
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+"""
+
+
+def start_session(master: str, home: Path) -> SparkSession:
+    """Start Spark with its files under `home` and our sources known to it."""
+    home.mkdir(parents=True, exist_ok=True)
+    java = find_java()
+    os.environ["JAVA_HOME"] = str(java.home)
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # worker processes are many; each arena costs memory
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1" if master.startswith("local") else "")
+    spark = _builder(master, home, java.version).getOrCreate()
+    spark.dataSource.register(CommitsSource)
+    spark.dataSource.register(HeadsSource)
+    return spark
+
+
+def _builder(master: str, home: Path, java_version: str) -> SparkSession.Builder:
+    log_settings = home / "spark-log4j2.properties"
+    log_settings.write_text(_LOG_SETTINGS.format(log=home / "spark.log"))
+    java_options = [
+        f"-Dlog4j2.configurationFile={log_settings.resolve().as_uri()}",
+        #"-XX:TieredStopAtLevel=1",  # the JVM only passes batches on; its best code would cost more than it gives
+        "-XX:+UseSerialGC",
+        "-Xshare:auto",
+        *archive_options(java_version),
+    ]
+    settings = {
+        "spark.driver.memory": "512m",
+        "spark.driver.extraJavaOptions": " ".join(java_options),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(home / "spark"),
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+        "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
+        "spark.sql.streaming.minBatchesToRetain": "2",
+        "spark.sql.streaming.numRecentProgressUpdates": "2",
+        "spark.sql.streaming.metricsEnabled": "false",
+        "spark.sql.streaming.stopTimeout": "3000",
+        "spark.sql.ui.retainedExecutions": "1",
+        "spark.redaction.regex": "(?i)secret|password|token",
+    }
+    builder = SparkSession.builder.master(master).appName("warren")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder
+
+
+def stop_session(spark: SparkSession, limit_s: float = 1.5) -> None:
+    """Stop Spark; a JVM that does not go by itself in time is ended."""
+    gateway = spark.sparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    stopping = threading.Thread(target=spark.stop, name="stop Spark", daemon=True)
+    stopping.start()
+    stopping.join(limit_s)
+    if process is not None:
+        process.stdin.close()  # the JVM ends with its standard input
+        try:
+            process.wait(0.5)
+        except subprocess.TimeoutExpired:
+            process.kill()

@@ -1,0 +1,142 @@
+"""From windows to what is said about a group: each partition's verdict with its reason, and the group's own."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from warren.model import Status
+from warren.rules.burrow import Rule, Settings, judge
+from warren.windows.rings import Entry
+from warren.windows.store import GroupWindows, Owner
+
+
+class PartitionVerdict(NamedTuple):
+    """What is said about one partition of a group. `reason` names the rule and the numbers it went by."""
+
+    topic: str
+    partition: int
+    owner: Owner
+    status: Status
+    rule: Rule
+    reason: str
+    entries: list[Entry]
+    current_lag: int
+    complete: float
+
+    @property
+    def start(self) -> Entry | None:
+        """The oldest commit of the window."""
+        return self.entries[0] if self.entries else None
+
+    @property
+    def end(self) -> Entry | None:
+        """The newest commit of the window."""
+        return self.entries[-1] if self.entries else None
+
+
+class GroupVerdict(NamedTuple):
+    """What is said about a group; `partitions` are all of it, topics sorted and partitions ascending."""
+
+    group: str
+    status: Status
+    complete: float
+    partitions: list[PartitionVerdict]
+    max_lag: PartitionVerdict | None
+    total_lag: int
+    reason: str
+
+
+def judge_group(name: str, windows: GroupWindows, settings: Settings, *, now_ms: int) -> GroupVerdict:
+    """Judge a group and all its partitions at `now_ms`."""
+    partitions = _partition_verdicts(windows, settings, now_ms)
+    worst = max(partitions, key=lambda one: one.status, default=None)
+    return GroupVerdict(
+        group=name,
+        status=worst.status.of_group if worst else Status.OK,
+        complete=_share_complete(partitions),
+        partitions=partitions,
+        max_lag=max(partitions, key=lambda one: one.current_lag, default=None),
+        total_lag=sum(one.current_lag for one in partitions),
+        reason=f"{worst.topic} {worst.partition}: {worst.reason}" if worst else "no partitions",
+    )
+
+
+def _partition_verdicts(windows: GroupWindows, settings: Settings, now_ms: int) -> list[PartitionVerdict]:
+    verdicts = judge(windows, settings, now_ms=now_ms)
+    partitions = []
+    for i, (status, rule) in enumerate(zip(verdicts.status.tolist(), verdicts.rule.tolist(), strict=True)):
+        entries = _entries(windows, i)
+        lag = int(windows.current_lag[i])
+        partitions.append(
+            PartitionVerdict(
+                topic=windows.topics[windows.topic[i]],
+                partition=int(windows.partition[i]),
+                owner=windows.owners[i],
+                status=Status(status),
+                rule=Rule(rule),
+                reason=reason(Rule(rule), entries, lag, settings, now_ms),
+                entries=entries,
+                current_lag=lag,
+                complete=shortest_float(verdicts.complete[i]),
+            )
+        )
+    return partitions
+
+
+def _entries(windows: GroupWindows, i: int) -> list[Entry]:
+    window = windows.window
+    columns = (window.offset, window.timestamp_ms, window.observed_ms, window.order, window.lag)
+    values = zip(*(column[: int(window.length[i]), i].tolist() for column in columns), strict=True)
+    return [Entry(offset, ms, seen_ms, order, None if lag < 0 else lag) for offset, ms, seen_ms, order, lag in values]
+
+
+def _share_complete(partitions: list[PartitionVerdict]) -> float:
+    full = sum(one.complete == 1.0 for one in partitions)
+    return shortest_float(np.float32(full) / np.float32(max(len(partitions), 1)))
+
+
+def shortest_float(value: np.float32) -> float:
+    """The double that prints as the shortest text of a single: 0.33333334, not 0.3333333432674408."""
+    return float(str(value))
+
+
+def reason(rule: Rule, entries: list[Entry], lag: int, settings: Settings, now_ms: int) -> str:
+    """Why a partition is judged as it is, in words and numbers."""
+    if not entries:
+        return "no commit yet"
+    first, last = entries[0], entries[-1]
+    silent_s, span_s = (now_ms - last.timestamp_ms) // 1000, (last.timestamp_ms - first.timestamp_ms) / 1000
+    match rule:
+        case Rule.INCOMPLETE:
+            return f"only {len(entries)} commits seen, too few to judge"
+        case Rule.NO_HEAD:
+            return "the end of this partition is not known"
+        case Rule.CAUGHT_UP:
+            return "caught up" if lag == 0 else f"lag {lag:,} is at most the allowed {settings.allowed_lag:,}"
+        case Rule.STOPPED:
+            return f"no commit for {silent_s:,} s, window spans {span_s:,.0f} s, lag {lag:,}"
+        case Rule.REWOUND:
+            return _rewind_reason(entries)
+        case Rule.CAUGHT_UP_LATELY:
+            return f"lag {lag:,}, but caught up within the last {len(entries)} commits"
+        case Rule.STALLED:
+            return f"the last {len(entries)} commits are all of offset {last.offset:,}, lag {lag:,}"
+        case Rule.FALLING_BEHIND:
+            return _falling_behind_reason(entries, lag)
+        case _:
+            return f"lag {lag:,}, and it fell within the last {len(entries)} commits"
+
+
+def _rewind_reason(entries: list[Entry]) -> str:
+    before, after = next((a, b) for a, b in pairwise(entries) if b.offset < a.offset)
+    return f"went back from offset {before.offset:,} to {after.offset:,} and has not reached it again"
+
+
+def _falling_behind_reason(entries: list[Entry], lag: int) -> str:
+    lags = [entry.lag for entry in entries if entry.lag is not None]
+    if not lags:
+        return f"lag {lag:,}, and no earlier lag is known to compare it with"
+    return f"lag did not fall in {len(entries)} commits: {lags[0]:,} then, {lags[-1]:,} at the last commit, {lag:,} now"

@@ -1,0 +1,1 @@
+"""Edge: what Warren knows, over HTTP."""

@@ -1,0 +1,151 @@
+"""The `commits` source: the offsets topic as a Spark stream of `COMMIT_ROWS`.
+
+Spark's offset is where the next record of each partition is read, and which partitions end further on. The same range
+always gives the same rows. What is kept between batches (consumers) lives in the process and is never needed for
+correctness.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
+from pyspark.sql.types import StructType
+
+from warren.sources.folding import Folder, FoldSettings
+from warren.sources.kafka import EARLIEST, LATEST, ClientConfig, offsets_at, partitions_of, process_consumer
+from warren.sources.planning import Range, balanced, limited_ends, ranges_between
+from warren.sources.reading import worker_reader
+from warren.windows.rows import COMMIT_ROWS
+
+
+class Position(NamedTuple):
+    """How far the topic is read, by partition; `behind` has the ends of the partitions that go on further.
+
+    `initial` makes the position before the first batch differ from every other one, so that there always is a first
+    batch: it tells that an empty or absent topic is caught up, too.
+    """
+
+    positions: dict[int, int]
+    behind: dict[int, int]
+    initial: bool = False
+
+    def to_offset(self) -> dict[str, Any]:
+        """As Spark keeps it."""
+        return {
+            "positions": {str(partition): position for partition, position in sorted(self.positions.items())},
+            "behind": {str(partition): end for partition, end in sorted(self.behind.items())},
+            "initial": self.initial,
+        }
+
+    @classmethod
+    def from_offset(cls, offset: dict[str, Any]) -> Position:
+        """From what Spark kept."""
+        positions, behind = (
+            {int(partition): value for partition, value in offset[name].items()} for name in ("positions", "behind")
+        )
+        return cls(positions, behind, offset["initial"])
+
+
+class CommitsOptions(NamedTuple):
+    """Everything the source is told; travels to it as one JSON text."""
+
+    client: ClientConfig
+    topic: str
+    fold: FoldSettings
+    positions: dict[int, int] | None = None  # go on from here; None = from the earliest record, or the latest
+    start_latest: bool = False
+    max_records: int = 1_000_000
+    tasks: int = 2
+
+    def to_json(self) -> str:
+        """As text."""
+        return json.dumps(self._asdict())
+
+    @classmethod
+    def from_json(cls, text: str) -> CommitsOptions:
+        """From text."""
+        raw = json.loads(text)
+        raw["fold"] = FoldSettings(*raw["fold"])
+        if raw["positions"] is not None:
+            raw["positions"] = {int(partition): position for partition, position in raw["positions"].items()}
+        return cls(**raw)
+
+
+class TaskInput(InputPartition):
+    """What one task reads, and the progress that it tells."""
+
+    def __init__(self, ranges: list[Range], progress: Position) -> None:
+        super().__init__(None)
+        self.ranges = ranges
+        self.progress = progress
+
+
+class CommitsSource(DataSource):
+    """Registered with Spark under its name; `secret_options` is a `CommitsOptions` as JSON."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "warren-commits"
+
+    def schema(self) -> StructType:
+        return from_arrow_schema(COMMIT_ROWS)
+
+    def streamReader(self, schema: StructType) -> CommitsReader:
+        return CommitsReader(CommitsOptions.from_json(self.options["secret_options"]))
+
+
+class CommitsReader(DataSourceStreamReader):
+    """Plans batches in Spark's planning process, reads them in its tasks."""
+
+    def __init__(self, options: CommitsOptions) -> None:
+        self._options = options
+
+    def initialOffset(self) -> dict[str, Any]:
+        starts = self._options.positions
+        if starts is None:
+            where = LATEST if self._options.start_latest else EARLIEST
+            starts = self._offsets(where)
+        return Position(starts, {}, initial=True).to_offset()
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadMaxRows(self._options.max_records)
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        starts = Position.from_offset(start).positions
+        ends = self._offsets(LATEST)
+        stops = limited_ends(starts, ends, limit.max_rows) if isinstance(limit, ReadMaxRows) else ends
+        behind = {partition: end for partition, end in ends.items() if end > stops[partition]}
+        # A partition without a leader has no end now, and the topic may be away: what was read stays read.
+        return Position({**starts, **stops}, behind).to_offset()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        before, after = Position.from_offset(start), Position.from_offset(end)
+        if before == after:
+            return []
+        ranges = ranges_between(before.positions, after.positions)
+        shares = balanced(ranges, self._options.tasks) or [[]]
+        changed = after.positions if before.initial else {one.partition: one.end for one in ranges}
+        nothing = Position({}, {})
+        return [TaskInput(share, nothing if i else Position(changed, after.behind)) for i, share in enumerate(shares)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, TaskInput)
+        folder = Folder(self._options.fold)
+        if partition.ranges:
+            for records in worker_reader(self._options.client, self._options.topic).read(partition.ranges):
+                folder.add(records)
+        yield from folder.rows(partition.progress.positions, partition.progress.behind)
+
+    def _offsets(self, where: int) -> dict[int, int]:
+        consumer = process_consumer(self._options.client, **{"isolation.level": "read_committed"})
+        topic = self._options.topic
+        partitions = [(topic, number) for number in partitions_of(consumer, topic)]
+        if not partitions:
+            return {}
+        return {number: offset for (_, number), offset in offsets_at(consumer, partitions, where).items()}

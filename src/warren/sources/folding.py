@@ -1,0 +1,188 @@
+"""From raw records to the rows that leave a worker: decoded, filtered, and folded to what a window can still show."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from warren.codec.commit_columns import ValueState, decode_offset_commits
+from warren.codec.groups import assigned_partitions, decode_group_metadata
+from warren.codec.keys import GroupKey, OffsetKey, OtherKey, decode_key
+from warren.errors import DecodeError
+from warren.sources.reading import Records
+from warren.windows.columns import Int64
+from warren.windows.fold import still_seen
+from warren.windows.rows import COMMIT_ROWS, RowKind
+
+
+class FoldSettings(NamedTuple):
+    """What a worker needs to know of the windows and of the groups wanted."""
+
+    intervals: int
+    min_distance_ms: int
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+class Folder:
+    """Takes the records of one task, gives the rows of one task."""
+
+    def __init__(self, settings: FoldSettings) -> None:
+        self._settings = settings
+        self._allow = [re.compile(pattern) for pattern in settings.allow if pattern]
+        self._deny = [re.compile(pattern) for pattern in settings.deny if pattern]
+        self._codes: dict[bytes | None, int] = {}  # key bytes -> place in _keys, or -1 if it is not a commit's
+        self._keys: list[OffsetKey] = []
+        self._source_partitions: list[int] = []
+        self._chunks: list[tuple[Int64, Int64, Int64, Int64, Int64]] = []
+        self._groups: dict[str, tuple[int, int, bytes | None]] = {}  # group -> source partition, order, value
+        self._skipped: Counter[str] = Counter()
+
+    def add(self, records: Records) -> None:
+        """Take some more records."""
+        code = list(map(self._codes.get, records.key))
+        if None in code:
+            code = list(map(self._code_of, records.key, records.partition))
+        place = np.array(code, np.int64)
+        if place.min() < 0:
+            self._add_others(records, np.flatnonzero(place < 0).tolist())
+        self._add_commits(records, place)
+
+    def rows(self, positions: dict[int, int], behind: dict[int, int]) -> list[pa.RecordBatch]:
+        """Everything taken so far as rows, with how far the partitions are read and which of them end further on."""
+        batches = [self._commit_rows(), self._group_rows(), _progress_rows(positions, behind), self._skipped_rows()]
+        return [batch for batch in batches if batch.num_rows]
+
+    # -- taking --------------------------------------------------------------------------------------------------
+
+    def _code_of(self, key: bytes | None, source_partition: int) -> int:
+        """A key's place among the commit keys; -1 for every other key, also those that are not wanted."""
+        if key in self._codes:
+            return self._codes[key]
+        try:
+            decoded = decode_key(key)
+        except DecodeError:
+            return -1  # counted with its record
+        code = -1
+        if isinstance(decoded, OffsetKey) and self._is_wanted(decoded.group):
+            code = len(self._keys)
+            self._keys.append(decoded)
+            self._source_partitions.append(source_partition)
+            self._codes[key] = code
+        return code
+
+    def _is_wanted(self, group: str) -> bool:
+        allowed = all(pattern.search(group) for pattern in self._allow)
+        return allowed and not any(pattern.search(group) for pattern in self._deny)
+
+    def _add_commits(self, records: Records, place: Int64) -> None:
+        at = np.flatnonzero(place >= 0)
+        if not len(at):
+            return
+        every = len(at) == len(place)
+        decoded = decode_offset_commits(records.value if every else [records.value[i] for i in at.tolist()])
+        self._skipped.update(decoded.kinds)
+        good = decoded.state <= ValueState.TOMBSTONE
+        order = np.array(records.offset, np.int64)[at]
+        columns = (place[at], decoded.offset, decoded.timestamp_ms, order, decoded.state.astype(np.int64))
+        self._chunks.append(columns if good.all() else tuple(column[good] for column in columns))  # type: ignore[arg-type]  # five in, five out
+
+    def _add_others(self, records: Records, at: list[int]) -> None:
+        for i in at:
+            try:
+                self._add_other(records.key[i], records.value[i], records.partition[i], records.offset[i])
+            except DecodeError as error:
+                self._skipped[error.kind] += 1
+
+    def _add_other(self, key: bytes | None, value: bytes | None, source_partition: int, order: int) -> None:
+        match decode_key(key):
+            case GroupKey(group):
+                if self._is_wanted(group):
+                    self._groups[group] = (source_partition, order, value)
+            case OtherKey(record_type):
+                self._skipped[f"record type {record_type}"] += 1
+            case _:
+                pass  # a commit of a group that is not wanted
+
+    # -- giving --------------------------------------------------------------------------------------------------
+
+    def _commit_rows(self) -> pa.RecordBatch:
+        if not self._chunks:
+            return _rows(0)
+        place, offset, timestamp_ms, order, state = (
+            np.concatenate(column) for column in zip(*self._chunks, strict=True)
+        )
+        by_key = np.argsort(place, kind="stable")  # the log order stays within each key
+        place = place[by_key]
+        tombstone = state[by_key] == ValueState.TOMBSTONE
+        settings = self._settings
+        seen = still_seen(place, timestamp_ms[by_key], tombstone, settings.intervals, settings.min_distance_ms)
+        kept, place = by_key[seen], pa.array(place[seen])
+        return _rows(
+            len(kept),
+            kind=pa.array(np.where(tombstone[seen], RowKind.TOMBSTONE, RowKind.COMMIT).astype(np.int8)),
+            source_partition=pa.array(self._source_partitions, pa.int32()).take(place),
+            order=pa.array(order[kept]),
+            group=pa.array([key.group for key in self._keys], pa.string()).take(place),
+            topic=pa.array([key.topic for key in self._keys], pa.string()).take(place),
+            partition=pa.array([key.partition for key in self._keys], pa.int32()).take(place),
+            offset=pa.array(offset[kept]),
+            timestamp_ms=pa.array(timestamp_ms[kept]),
+        )
+
+    def _group_rows(self) -> pa.RecordBatch:
+        rows: list[dict[str, object]] = []
+        for group, (source_partition, order, value) in self._groups.items():
+            try:
+                owners = self._owners(value)
+            except DecodeError as error:
+                self._skipped[error.kind] += 1
+                continue
+            where = {"source_partition": source_partition, "order": order, "group": group}
+            rows.append({"kind": RowKind.GROUP, **where})
+            rows += [{"kind": RowKind.OWNER, **where, **owner} for owner in owners]
+        return pa.RecordBatch.from_pylist(rows, COMMIT_ROWS)
+
+    def _owners(self, value: bytes | None) -> list[dict[str, object]]:
+        if not value:
+            return []  # the group is gone or became one of another type; its offsets have tombstones of their own
+        assignment = assigned_partitions(decode_group_metadata(value))
+        if assignment.malformed_members:
+            self._skipped["member assignment"] += assignment.malformed_members
+        return [
+            {
+                "topic": one.topic,
+                "partition": one.partition,
+                "owner": one.member.client_host,
+                "client_id": one.member.client_id,
+            }
+            for one in assignment.owners
+        ]
+
+    def _skipped_rows(self) -> pa.RecordBatch:
+        return _rows(
+            len(self._skipped),
+            kind=pa.array([RowKind.SKIPPED] * len(self._skipped), pa.int8()),
+            reason=pa.array(self._skipped.keys(), pa.string()),
+            offset=pa.array(self._skipped.values(), pa.int64()),
+        )
+
+
+def _progress_rows(positions: dict[int, int], behind: dict[int, int]) -> pa.RecordBatch:
+    kind = [RowKind.POSITION] * len(positions) + [RowKind.END] * len(behind)
+    return _rows(
+        len(kind),
+        kind=pa.array(kind, pa.int8()),
+        source_partition=pa.array([*positions, *behind], pa.int32()),
+        offset=pa.array([*positions.values(), *behind.values()], pa.int64()),
+    )
+
+
+def _rows(length: int, **columns: pa.Array) -> pa.RecordBatch:
+    """A batch of `COMMIT_ROWS` with the given columns; the others are null."""
+    arrays = [columns.get(field.name, pa.nulls(length, field.type)) for field in COMMIT_ROWS]
+    return pa.RecordBatch.from_arrays(arrays, schema=COMMIT_ROWS)

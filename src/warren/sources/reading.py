@@ -1,0 +1,153 @@
+"""Reading ranges of the offsets topic with one consumer that lives as long as its worker process.
+
+A range ends at its end offset even where no record lies there (compacted away, aborted, a transaction marker): then the
+end-of-partition event, or a record beyond the range, says that it is done.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from warren.errors import SourceError
+from warren.sources.kafka import ClientConfig, cache_key, kafka_errors, make_consumer
+from warren.sources.planning import Range
+
+CHUNK_RECORDS = 10_000
+"""So many records are taken from the consumer at once: enough for NumPy, little enough for memory."""
+
+POLL_S = 0.2
+SILENCE_LIMIT_S = 30.0
+"""A range that brings nothing for so long is given up; the query fails and is restarted."""
+
+
+class Records(NamedTuple):
+    """Some records of one or more partitions, in log order for each."""
+
+    partition: list[int]
+    offset: list[int]
+    key: list[bytes | None]
+    value: list[bytes | None]
+
+
+_readers: dict[str, RangeReader] = {}
+
+
+def worker_reader(client: ClientConfig, topic: str) -> RangeReader:
+    """This worker process's reader of a topic; made once, so that its connections outlive a micro-batch."""
+    key = cache_key(client, topic)
+    if key not in _readers:
+        _readers[key] = RangeReader(client, topic)
+    return _readers[key]
+
+
+class RangeReader:
+    """Reads ranges of one topic. Where its consumer stands is remembered only to spare seeks."""
+
+    def __init__(self, client: ClientConfig, topic: str) -> None:
+        settings = {
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "fetch.wait.max.ms": 100,
+            "fetch.queue.backoff.ms": 10,  # the default, a second, is what a range that fills the queue would wait
+            "queued.min.messages": 100_000,
+            "queued.max.messages.kbytes": 16_384,
+            "fetch.message.max.bytes": 4_194_304,
+        }
+        self._consumer: Consumer = make_consumer(client, **settings)
+        self._topic = topic
+        self._positions: dict[int, int | None] = {}  # of assigned partitions; None = not known, seek first
+
+    def read(self, ranges: list[Range]) -> Iterator[Records]:
+        """All records of `ranges`, in chunks."""
+        with kafka_errors(f"reading {self._topic}"):
+            open_ranges = {one.partition: one for one in ranges}
+            for one in ranges:
+                self._go_to(one)
+            try:
+                yield from self._read_open(open_ranges)
+            finally:
+                self._rest([one.partition for one in ranges])
+
+    def _read_open(self, open_ranges: dict[int, Range]) -> Iterator[Records]:
+        deadline = time.monotonic() + SILENCE_LIMIT_S
+        while open_ranges:
+            wanted = sum(one.end - (self._positions[one.partition] or 0) for one in open_ranges.values())
+            messages = self._consumer.consume(max(1, min(CHUNK_RECORDS, wanted)), POLL_S)
+            if messages:
+                deadline = time.monotonic() + SILENCE_LIMIT_S
+                records = self._take(messages, open_ranges)
+                if records.key:
+                    yield records
+            elif time.monotonic() > deadline:
+                message = f"No records of {self._topic} for {SILENCE_LIMIT_S:.0f} s; waiting for {list(open_ranges)}."
+                raise SourceError(message)
+
+    def _take(self, messages: list[Message], open_ranges: dict[int, Range]) -> Records:
+        """The records that lie in an open range; closes the ranges that are done."""
+        events = [message for message in messages if message.error() is not None]
+        if events:
+            messages = [message for message in messages if message.error() is None]
+        partition: list[int] = [message.partition() for message in messages]  # type: ignore[misc]  # set on a record
+        offset: list[int] = [message.offset() for message in messages]  # type: ignore[misc]
+        messages, partition, offset = self._within(messages, partition, offset, open_ranges)
+        for event in events:
+            self._note_event(event, open_ranges)
+        return Records(partition, offset, [one.key() for one in messages], [one.value() for one in messages])
+
+    def _within(
+        self, messages: list[Message], partition: list[int], offset: list[int], open_ranges: dict[int, Range]
+    ) -> tuple[list[Message], list[int], list[int]]:
+        if not messages:
+            return messages, partition, offset
+        partitions, offsets = np.array(partition), np.array(offset)
+        ends = np.zeros(partitions.max() + 1, np.int64)
+        for number, one in open_ranges.items():
+            if number < len(ends):
+                ends[number] = one.end
+        last = np.full(len(ends), -1, np.int64)
+        np.maximum.at(last, partitions, offsets)
+        for number in np.flatnonzero(last >= 0).tolist():
+            self._note_position(number, int(last[number]) + 1, open_ranges)
+        inside = offsets < ends[partitions]
+        if inside.all():
+            return messages, partition, offset
+        kept = np.flatnonzero(inside).tolist()
+        return [messages[i] for i in kept], [partition[i] for i in kept], [offset[i] for i in kept]
+
+    def _note_event(self, event: Message, open_ranges: dict[int, Range]) -> None:
+        error, partition, position = event.error(), event.partition(), event.offset()
+        if error is None or error.code() != KafkaError._PARTITION_EOF or partition is None or position is None:
+            raise KafkaException(error)
+        self._note_position(partition, position, open_ranges)
+
+    def _note_position(self, partition: int, position: int, open_ranges: dict[int, Range]) -> None:
+        one = open_ranges.get(partition)
+        self._positions[partition] = position
+        if one and position >= one.end:
+            del open_ranges[partition]
+            if position > one.end:
+                self._positions[partition] = None  # records beyond the range were read, and dropped
+
+    def _go_to(self, one: Range) -> None:
+        at = TopicPartition(self._topic, one.partition, one.start)
+        if one.partition not in self._positions:
+            self._consumer.incremental_assign([at])
+        else:
+            if self._positions[one.partition] != one.start:
+                self._consumer.seek(at)
+            self._consumer.resume([at])
+        self._positions[one.partition] = one.start
+
+    def _rest(self, partitions: list[int]) -> None:
+        """Stop fetching what was read beyond a range: it must be read again.
+
+        The others go on, so that what comes next is here when it is asked for. It also keeps the library awake: with
+        every partition paused its threads sleep, and take up to a second to notice a resume.
+        """
+        surplus = [number for number in partitions if self._positions[number] is None]
+        self._consumer.pause([TopicPartition(self._topic, number) for number in surplus])

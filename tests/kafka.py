@@ -1,0 +1,89 @@
+"""Real clients for tests: topics, records, commits, each test with names of its own."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from typing import TypeVar
+
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+T = TypeVar("T")
+
+
+def unique(name: str) -> str:
+    """A name that no other test has."""
+    return f"{name}-{uuid.uuid4().hex[:8]}"
+
+
+def eventually(condition: Callable[[], T], deadline_s: float = 30.0) -> T:
+    """Wait until the condition holds; its last answer, or an assertion error with it."""
+    end = time.monotonic() + deadline_s
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        assert time.monotonic() < end, f"not within {deadline_s} s: {answer!r}"
+        time.sleep(0.1)
+
+
+class Cluster:
+    """What a test does to a broker."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self.admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+
+    def make_topic(self, partitions: int = 1, name: str = "topic", **config: str) -> str:
+        topic = unique(name)
+        self.admin.create_topics([NewTopic(topic, partitions, 1, config=config)])[topic].result(30)
+        eventually(lambda: len(self.admin.list_topics(topic, timeout=5).topics[topic].partitions) == partitions)
+        return topic
+
+    def produce(self, topic: str, records: int, partition: int = 0, **settings: object) -> None:
+        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, **settings})
+        for number in range(records):
+            producer.produce(topic, value=str(number), partition=partition)
+        assert producer.flush(30) == 0
+
+    def commit(self, group: str, topic: str, offset: int, partition: int = 0) -> None:
+        """Commit without being a member: a simple group."""
+        settings = {"bootstrap.servers": self.bootstrap, "log_level": 0, "enable.auto.commit": False}
+        consumer = Consumer({**settings, "group.id": group})
+        try:
+            eventually(lambda: _commit(consumer, TopicPartition(topic, partition, offset)))
+        finally:
+            consumer.close()
+
+    def member(self, group: str, *topics: str, protocol: str = "classic", **settings: object) -> Consumer:
+        """A running member that has its partitions."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "log_level": 0,
+                "group.id": group,
+                "group.protocol": protocol,
+                "client.id": f"{group}-client",
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+                **settings,
+            }
+        )
+        consumer.subscribe(list(topics))
+        eventually(lambda: _assigned(consumer))
+        return consumer
+
+
+def _assigned(consumer: Consumer) -> bool:
+    """Whether the member has partitions; polling is what makes it join."""
+    consumer.poll(0.2)
+    return bool(consumer.assignment())
+
+
+def _commit(consumer: Consumer, at: TopicPartition) -> bool:
+    try:
+        return consumer.commit(offsets=[at], asynchronous=False)[0].error is None  # type: ignore[index]
+    except KafkaException:
+        return False  # the coordinator is not there yet

@@ -1,0 +1,64 @@
+"""Short words for tests that put commits and heads into windows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from warren.windows.heads import HeadRows
+from warren.windows.store import CommitRows, Limits, Windows
+
+GROUP, TOPIC = "billing", "orders"
+
+
+def commit_rows(commits: list[tuple[int, int, int]], **where: object) -> CommitRows:
+    """Commits of one group-partition: (offset, order, timestamp_ms); an offset of None is a tombstone."""
+    group, topic = str(where.get("group", GROUP)), str(where.get("topic", TOPIC))
+    partition = where.get("partition", 0)
+    zeros = np.zeros(len(commits), np.int64)
+    return CommitRows(
+        groups=[group],
+        topics=[topic],
+        group=zeros,
+        topic=zeros,
+        partition=zeros + partition,
+        offset=np.array([-1 if offset is None else offset for offset, _, _ in commits], np.int64),
+        timestamp_ms=np.array([ms for _, _, ms in commits], np.int64),
+        order=np.array([order for _, order, _ in commits], np.int64),
+        tombstone=np.array([offset is None for offset, _, _ in commits], np.bool_),
+    )
+
+
+def head_rows(ends: dict[str, list[int]], observed_ms: int) -> HeadRows:
+    """One observation: the end of each partition of each topic."""
+    rows = [(i, p, end) for i, topic in enumerate(ends) for p, end in enumerate(ends[topic])]
+    topic, partition, end = (np.array(column, np.int64) for column in zip(*rows, strict=True)) if rows else ([], [], [])
+    return HeadRows(list(ends), topic, partition, end, np.zeros(len(rows), np.int64), observed_ms)
+
+
+class Story:
+    """A store with one topic, told in commits and observations."""
+
+    def __init__(self, limits: Limits | None = None, partitions: int = 1) -> None:
+        self.windows = Windows(limits or Limits())
+        self._partitions = partitions
+
+    def heads(self, end: int, at_ms: int, topic: str = TOPIC) -> Story:
+        self.windows.apply_heads(head_rows({topic: [end] * self._partitions}, at_ms))
+        return self
+
+    def commit(self, offset: int | None, order: int, at_ms: int, **where: object) -> Story:
+        now_ms = int(where.pop("now_ms", at_ms))
+        self.windows.apply_commits(commit_rows([(offset, order, at_ms)], **where), now_ms)
+        return self
+
+    def entries(self, partition: int = 0, group: str = GROUP) -> list[tuple[int, int, int | None]]:
+        """The window as (offset, timestamp_ms, lag)."""
+        shown = self.windows.group(group)
+        assert shown is not None
+        column = shown.window
+        rows = range(int(column.length[partition]))
+        lags = [int(column.lag[i, partition]) for i in rows]
+        return [
+            (int(column.offset[i, partition]), int(column.timestamp_ms[i, partition]), None if lag < 0 else lag)
+            for i, lag in zip(rows, lags, strict=True)
+        ]

@@ -1,0 +1,18 @@
+"""A Spark session for the run, as the app starts it, and the broker of the integration tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from warren.pipeline.session import start_session, stop_session
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local session with our sources registered."""
+    session = start_session("local[2]", tmp_path_factory.mktemp("spark"))
+    yield session
+    stop_session(session, limit_s=20)

@@ -1,0 +1,232 @@
+"""Sources: a real broker read by a real Spark session; the same range gives the same rows, wherever it is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.kafka import Cluster, unique
+from warren.codec.commits import OffsetCommit, encode_offset_commit
+from warren.codec.keys import encode_offset_key
+from warren.embedded.broker import Broker
+from warren.sources.commits import CommitsOptions
+from warren.sources.folding import FoldSettings
+from warren.sources.heads import HeadsOptions
+from warren.sources.planning import Range
+from warren.sources.reading import RangeReader
+from warren.windows.rows import CommitBatch, commit_batch, head_rows
+
+RunStream = Callable[..., list[pa.Table]]
+
+
+@pytest.fixture
+def run_stream(spark: SparkSession, tmp_path: Path) -> RunStream:
+    """Run a source until it has nothing more, and give its batches."""
+
+    def run(source: str, options: str) -> list[pa.Table]:
+        tables: list[pa.Table] = []
+
+        def take(batch: DataFrame, batch_id: int) -> None:
+            tables.append(batch.toArrow())
+
+        stream = spark.readStream.format(source).option("secret_options", options).load()
+        checkpoint = tmp_path / unique("checkpoint")
+        query = stream.writeStream.foreachBatch(take).option("checkpointLocation", str(checkpoint)).start()
+        try:
+            query.processAllAvailable()
+        finally:
+            query.stop()
+        return tables
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def cluster(broker: Broker) -> Cluster:
+    return Cluster(broker.bootstrap)
+
+
+@pytest.fixture(scope="module")
+def offsets_topic(cluster: Cluster) -> str:
+    """A topic like the offsets topic, with records of our own: 4 partitions, 3 groups, 40 commits each."""
+    topic = cluster.make_topic(4, "offsets")
+    producer = Producer({"bootstrap.servers": cluster.bootstrap})
+    for number in range(40):
+        for group in range(3):
+            value = encode_offset_commit(OffsetCommit(number, -1, "", number * 1000, -1, None), 4)
+            producer.produce(
+                topic, key=encode_offset_key(f"g{group}", "orders", number % 2), value=value, partition=group
+            )
+    assert producer.flush(30) == 0
+    return topic
+
+
+def options(cluster: Cluster, topic: str, **changes: Any) -> CommitsOptions:
+    client = {"bootstrap.servers": cluster.bootstrap}
+    return CommitsOptions(client, topic, FoldSettings(100, 0))._replace(**changes)
+
+
+def batches(run_stream: RunStream, of: CommitsOptions) -> list[CommitBatch]:
+    return [commit_batch(table, {}) for table in run_stream("warren-commits", of.to_json())]
+
+
+def rows(batch_list: list[CommitBatch]) -> list[tuple[str, int, int, int]]:
+    return sorted(
+        (batch.commits.groups[group], partition, offset, order)
+        for batch in batch_list
+        for group, partition, offset, order in zip(
+            batch.commits.group.tolist(),
+            batch.commits.partition.tolist(),
+            batch.commits.offset.tolist(),
+            batch.commits.order.tolist(),
+            strict=True,
+        )
+    )
+
+
+EVERYTHING = sorted((f"g{group}", number % 2, number, number) for group in range(3) for number in range(40))
+
+
+def test_every_record_is_read_and_the_positions_are_told(
+    run_stream: RunStream, cluster: Cluster, offsets_topic: str
+) -> None:
+    read = batches(run_stream, options(cluster, offsets_topic))
+
+    assert rows(read) == EVERYTHING
+    assert read[-1].positions == {0: 40, 1: 40, 2: 40, 3: 0}
+    assert read[-1].ends == {}
+
+
+@pytest.mark.parametrize("max_records", [1, 7, 40, 64])
+def test_a_backlog_read_in_pieces_gives_the_same_rows(
+    run_stream: RunStream, cluster: Cluster, offsets_topic: str, max_records: int
+) -> None:
+    read = batches(run_stream, options(cluster, offsets_topic, max_records=max_records * 10))
+
+    assert rows(read) == EVERYTHING
+    assert all(batch.ends for batch in read[:-1]), "only the last batch is caught up"
+
+
+def test_reading_goes_on_from_a_position(run_stream: RunStream, cluster: Cluster, offsets_topic: str) -> None:
+    read = batches(run_stream, options(cluster, offsets_topic, positions={0: 38, 1: 40, 2: 39, 3: 0}))
+
+    assert rows(read) == [("g0", 0, 38, 38), ("g0", 1, 39, 39), ("g2", 1, 39, 39)]
+
+
+def test_start_latest_reads_nothing_old_and_says_that_it_is_caught_up(
+    run_stream: RunStream, cluster: Cluster, offsets_topic: str
+) -> None:
+    read = batches(run_stream, options(cluster, offsets_topic, start_latest=True))
+
+    assert rows(read) == []
+    assert read[0].positions == {0: 40, 1: 40, 2: 40, 3: 0}
+    assert read[0].ends == {}
+
+
+def test_a_topic_that_does_not_exist_is_caught_up(run_stream: RunStream, cluster: Cluster) -> None:
+    read = batches(run_stream, options(cluster, unique("absent")))
+
+    assert [(rows([batch]), batch.positions, batch.ends) for batch in read] == [([], {}, {})]
+
+
+def test_a_range_that_ends_with_a_transaction_marker_ends(cluster: Cluster) -> None:
+    """Its last offset holds no record, and an aborted transaction leaves none at all."""
+    topic = cluster.make_topic(1, "transactions")
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": unique("tx")})
+    producer.init_transactions(30)
+    reader = RangeReader({"bootstrap.servers": cluster.bootstrap}, topic)
+
+    def transaction(commit: bool) -> None:
+        producer.begin_transaction()
+        producer.produce(topic, value=b"x")
+        producer.flush(30)
+        producer.commit_transaction(30) if commit else producer.abort_transaction(30)
+
+    def read(start: int, end: int) -> list[int]:
+        return [offset for records in reader.read([Range(0, start, end)]) for offset in records.offset]
+
+    transaction(commit=True)
+    assert read(0, 2) == [0]
+    transaction(commit=False)
+    assert read(2, 4) == [], "aborted"
+    transaction(commit=True)
+    assert read(4, 6) == [4]
+    assert read(0, 6) == [0, 4], "the same range again"
+    assert read(1, 5) == [4]
+
+
+def test_a_range_over_compacted_records_ends(cluster: Cluster) -> None:
+    """Where records are gone, a record beyond the range says that it is done."""
+    topic = cluster.make_topic(1, "compacted", **{"cleanup.policy": "delete", "retention.ms": "-1"})
+    cluster.produce(topic, 10)
+    cluster.admin.delete_records([TopicPartition(topic, 0, 6)])[TopicPartition(topic, 0)].result(30)
+    reader = RangeReader({"bootstrap.servers": cluster.bootstrap}, topic)
+
+    def read(start: int, end: int) -> list[int]:
+        return [offset for records in reader.read([Range(0, start, end)]) for offset in records.offset]
+
+    assert read(0, 4) == []
+    assert read(4, 8) == [6, 7]
+    assert read(8, 10) == [8, 9]
+
+
+def test_a_reader_goes_back_and_forth_between_ranges(cluster: Cluster) -> None:
+    topic = cluster.make_topic(2)
+    for partition in (0, 1):
+        cluster.produce(topic, 100, partition)
+    reader = RangeReader({"bootstrap.servers": cluster.bootstrap}, topic)
+
+    def read(*ranges: Range) -> list[tuple[int, int]]:
+        found = [
+            pair
+            for records in reader.read(list(ranges))
+            for pair in zip(records.partition, records.offset, strict=True)
+        ]
+        return sorted(found)
+
+    assert read(Range(0, 0, 50)) == [(0, i) for i in range(50)]
+    assert read(Range(0, 50, 100), Range(1, 90, 100)) == [(0, i) for i in range(50, 100)] + [
+        (1, i) for i in range(90, 100)
+    ]
+    assert read(Range(0, 10, 12), Range(1, 0, 3)) == [(0, 10), (0, 11), (1, 0), (1, 1), (1, 2)]
+
+
+def test_heads_tell_the_end_and_the_log_start_of_every_partition(run_stream: RunStream, cluster: Cluster) -> None:
+    topic = cluster.make_topic(3)
+    cluster.produce(topic, 7, partition=1)
+    cluster.admin.delete_records([TopicPartition(topic, 1, 2)])[TopicPartition(topic, 1)].result(30)
+    table = run_stream("warren-heads", HeadsOptions({"bootstrap.servers": cluster.bootstrap}, 3600, 0).to_json())[0]
+    heads = head_rows(table)
+
+    mine = [i for i, code in enumerate(heads.topic.tolist()) if heads.topics[code] == topic]
+    assert heads.partition[mine].tolist() == [0, 1, 2]
+    assert heads.end[mine].tolist() == [0, 7, 0]
+    assert heads.log_start[mine].tolist() == [0, 2, 0]
+    assert "__consumer_offsets" in heads.topics
+
+
+def test_commits_of_open_and_aborted_transactions_are_not_read(run_stream: RunStream, cluster: Cluster) -> None:
+    """D7: Burrow counts them."""
+    topic, group = cluster.make_topic(1), unique("eos")
+    cluster.produce(topic, 10)
+    consumer = cluster.member(group, topic)
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": unique("tx")})
+    producer.init_transactions(30)
+
+    def commit_in_transaction(offset: int, commit: bool) -> None:
+        producer.begin_transaction()
+        producer.send_offsets_to_transaction([TopicPartition(topic, 0, offset)], consumer.consumer_group_metadata(), 30)
+        producer.commit_transaction(30) if commit else producer.abort_transaction(30)
+
+    commit_in_transaction(4, commit=True)
+    commit_in_transaction(9, commit=False)
+    read = batches(run_stream, options(cluster, "__consumer_offsets"))
+    consumer.close()
+
+    assert [offset for name, _, offset, _ in rows(read) if name == group] == [4]

@@ -1,0 +1,36 @@
+"""The deciding parts stay pure: their imports say so."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import warren
+
+SOURCE = Path(warren.__file__).parent
+PURE = ("codec", "windows", "rules")
+ALLOWED = {"numpy", "pyarrow", "warren"}
+IMPURE_STANDARD = {"os", "time", "logging", "socket", "threading", "subprocess", "asyncio", "random", "datetime"}
+DOWNWARDS = {"codec": {"codec"}, "windows": {"windows", "codec"}, "rules": {"rules", "windows", "codec"}}
+
+
+def imports_of(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+@pytest.mark.parametrize("path", [path for name in PURE for path in sorted((SOURCE / name).glob("*.py"))], ids=str)
+def test_pure_packages_import_only_each_other_downwards(path: Path) -> None:
+    for module in imports_of(path):
+        top = module.split(".")[0]
+        assert top in ALLOWED | sys.stdlib_module_names - IMPURE_STANDARD, module
+        if top == "warren" and module not in ("warren.errors", "warren.model"):
+            assert module.split(".")[1] in DOWNWARDS[path.parent.name], module

@@ -1,0 +1,91 @@
+"""A real Warren in a process of its own, as a user starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from tests.kafka import eventually
+from warren.embedded.broker import free_port
+
+CONFIG = """
+[warren]
+trigger = 0.5
+
+[httpserver.default]
+address = "{address}"
+
+[storage.default]
+class-name = "inmemory"
+intervals = {intervals}
+
+[cluster.test]
+class-name = "kafka"
+servers = ["{bootstrap}"]
+offset-refresh = 1
+topic-refresh = 1
+
+[consumer.test]
+class-name = "kafka"
+cluster = "test"
+"""
+
+
+class WarrenProcess:
+    """`warren run --config-dir` against one broker, on a free port."""
+
+    def __init__(self, directory: Path, bootstrap: str, intervals: int = 10) -> None:
+        self.address = f"127.0.0.1:{free_port()}"
+        self.log_path = directory / "warren.out"
+        config = CONFIG.format(address=self.address, bootstrap=bootstrap, intervals=intervals)
+        (directory / "warren.toml").write_text(config)
+        with self.log_path.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "warren.cli", "run", "--config-dir", str(directory)],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "WARREN_HOME": str(directory / "home")},
+            )
+
+    def wait_until_ready(self) -> WarrenProcess:
+        eventually(self._is_ready_or_dead, 90)
+        assert self.process.poll() is None, self.log_path.read_text()
+        return self
+
+    def _is_ready_or_dead(self) -> bool:
+        return self.process.poll() is not None or self.status("/burrow/admin/ready") == 200
+
+    def status(self, path: str) -> int:
+        try:
+            with urllib.request.urlopen(f"http://{self.address}{path}", timeout=5) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+        except OSError:
+            return 0
+
+    def get(self, path: str, method: str = "GET") -> dict[str, Any]:
+        """The JSON body, of a 404 too."""
+        request = urllib.request.Request(f"http://{self.address}{path}", method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                body = answer.read()
+        except urllib.error.HTTPError as error:
+            body = error.read()
+        found: dict[str, Any] = json.loads(body)
+        return found
+
+    def stop(self, number: int = signal.SIGTERM, limit_s: float = 15) -> tuple[int, float]:
+        """Send a signal; exit code, and how many seconds it took."""
+        started = time.monotonic()
+        self.process.send_signal(number)
+        code = self.process.wait(limit_s)
+        return code, time.monotonic() - started
