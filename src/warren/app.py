@@ -11,6 +11,7 @@ import structlog
 
 from warren.config.kafka_client import client_settings
 from warren.config.model import Config, HttpServer
+from warren.parallel import run_in_parallel
 from warren.rules.burrow import Settings
 from warren.serve.server import HttpListener
 from warren.serve.v3 import make_app
@@ -60,8 +61,8 @@ class App:
     def stop(self) -> None:
         """Stop everything, in the order in which it depends on one another."""
         self._stopping.set()
-        _in_parallel([query.stop for query in self.queries], limit_s=2)
-        _in_parallel([listener.stop for listener in self.listeners], limit_s=2)
+        stops = [query.stop for query in self.queries] + [listener.stop for listener in self.listeners]
+        run_in_parallel(stops, limit_s=2)
         if self._spark is not None:
             from warren.pipeline.session import stop_session
 
@@ -143,12 +144,3 @@ def _commits_plan(config: Config, state: ClusterState, module: str) -> QueryPlan
         options=lambda: options._replace(positions=state.positions(module)).to_json(),
         apply=lambda table: state.apply_commit_rows(module, table, now_ms=now_ms()),
     )
-
-
-def _in_parallel(actions: list[object], limit_s: float) -> None:
-    threads = [threading.Thread(target=action, daemon=True) for action in actions]  # type: ignore[arg-type]
-    for thread in threads:
-        thread.start()
-    deadline = time.monotonic() + limit_s
-    for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))

@@ -149,7 +149,7 @@ def test_a_range_that_ends_with_a_transaction_marker_ends(cluster: Cluster) -> N
         producer.commit_transaction(30) if commit else producer.abort_transaction(30)
 
     def read(start: int, end: int) -> list[int]:
-        return [offset for records in reader.read([Range(0, start, end)]) for offset in records.offset]
+        return [offset for records in reader.read([Range(0, start, end)]) for offset in records.offset.tolist()]
 
     transaction(commit=True)
     assert read(0, 2) == [0]
@@ -169,7 +169,7 @@ def test_a_range_over_compacted_records_ends(cluster: Cluster) -> None:
     reader = RangeReader({"bootstrap.servers": cluster.bootstrap}, topic)
 
     def read(start: int, end: int) -> list[int]:
-        return [offset for records in reader.read([Range(0, start, end)]) for offset in records.offset]
+        return [offset for records in reader.read([Range(0, start, end)]) for offset in records.offset.tolist()]
 
     assert read(0, 4) == []
     assert read(4, 8) == [6, 7]
@@ -186,7 +186,7 @@ def test_a_reader_goes_back_and_forth_between_ranges(cluster: Cluster) -> None:
         found = [
             pair
             for records in reader.read(list(ranges))
-            for pair in zip(records.partition, records.offset, strict=True)
+            for pair in zip(records.partition.tolist(), records.offset.tolist(), strict=True)
         ]
         return sorted(found)
 

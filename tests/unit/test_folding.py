@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 from warren.codec.commits import OffsetCommit, encode_offset_commit
@@ -25,7 +26,8 @@ def group_value(*owned: tuple[str, list[int]]) -> bytes:
 def folded(records: list[tuple[bytes | None, bytes | None]], **settings: object) -> CommitBatch:
     folder = Folder(FoldSettings(**{"intervals": 3, "min_distance_ms": 0, **settings}))  # type: ignore[arg-type]
     numbers = list(range(len(records)))
-    folder.add(Records([7] * len(records), numbers, [key for key, _ in records], [value for _, value in records]))
+    where = np.full(len(records), 7), np.array(numbers)
+    folder.add(Records(*where, [key for key, _ in records], [value for _, value in records]))
     return commit_batch(pa.Table.from_batches(folder.rows({7: len(records)}, {})), {})
 
 
@@ -76,6 +78,14 @@ def test_a_tombstone_leaves_as_one() -> None:
     assert batch.commits.tombstone.tolist() == [True]
 
 
+def test_a_commit_after_a_tombstone_stands_after_it() -> None:
+    key = encode_offset_key("g", "t", 0)
+    batch = folded([(key, commit_value(5, 1000)), (key, None), (key, commit_value(6, 2000))])
+
+    assert batch.commits.tombstone.tolist() == [True, False]
+    assert batch.commits.order.tolist() == [1, 2]
+
+
 def test_only_the_last_assignment_of_a_group_counts() -> None:
     key = encode_group_key("g")
     batch = folded([(key, group_value(("t", [0, 1]))), (key, group_value(("t", [1])))])
@@ -102,7 +112,7 @@ def test_groups_that_are_not_wanted_stay_out_with_their_members() -> None:
 def test_rows_before_the_applied_position_are_left_out() -> None:
     folder = Folder(FoldSettings(3, 0))
     key = encode_offset_key("g", "t", 0)
-    folder.add(Records([7, 7], [4, 5], [key, key], [commit_value(1, 1), commit_value(2, 2)]))
+    folder.add(Records(np.array([7, 7]), np.array([4, 5]), [key, key], [commit_value(1, 1), commit_value(2, 2)]))
     batch = commit_batch(pa.Table.from_batches(folder.rows({7: 6}, {})), {7: 5})
 
     assert batch.commits.offset.tolist() == [2]

@@ -30,16 +30,16 @@ def head_table(ends: dict[str, list[int]], observed_ms: int) -> pa.Table:
     return pa.Table.from_pylist(rows, HEAD_ROWS)
 
 
-def commit_table(*commits: tuple[str, str, int, int, int]) -> pa.Table:
+def commit_table(*commits: tuple[str, str, int, int, int], source_partition: int = 0) -> pa.Table:
     """Commits (group, topic, partition, offset, timestamp_ms), and that the offsets topic is read to its end."""
     rows = [
         {
-            "kind": RowKind.COMMIT, "source_partition": 0, "order": order, "group": group, "topic": topic,
-            "partition": partition, "offset": offset, "timestamp_ms": ms,
+            "kind": RowKind.COMMIT, "source_partition": source_partition, "order": [order], "group": group,
+            "topic": topic, "partition": [partition], "offset": [offset], "timestamp_ms": [ms],
         }
         for order, (group, topic, partition, offset, ms) in enumerate(commits)
     ]  # fmt: skip
-    rows.append({"kind": RowKind.POSITION, "source_partition": 0, "offset": len(commits)})
+    rows.append({"kind": RowKind.POSITION, "partition": [source_partition], "offset": [len(commits)]})
     return pa.Table.from_pylist(rows, COMMIT_ROWS)
 
 
@@ -213,20 +213,8 @@ def test_strangers_cannot_delete(state: ClusterState) -> None:
 
 
 def test_names_with_spaces_and_unicode_are_found(client: TestClient, state: ClusterState) -> None:
-    state.apply_commit_rows("local", commit_table(("x", "orders", 0, 1, 1), ("ü ß%", "orders", 0, 1, 1)), now_ms=1)
-    state.apply_commit_rows(
-        "local",
-        pa.Table.from_pylist(
-            [
-                {
-                    "kind": RowKind.COMMIT, "source_partition": 1, "order": 1, "group": "ü ß%", "topic": "orders",
-                    "partition": 0, "offset": 1, "timestamp_ms": 30_000,
-                }
-            ],
-            COMMIT_ROWS,
-        ),
-        now_ms=30_000,
-    )  # fmt: skip
+    table = commit_table(("ü ß%", "orders", 0, 1, 30_000), source_partition=1)
+    state.apply_commit_rows("local", table, now_ms=30_000)
 
     assert client.get("/v3/kafka/local/consumer/%C3%BC%20%C3%9F%25/lag").status_code == 200
 

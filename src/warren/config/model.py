@@ -126,7 +126,7 @@ class Warren(Section):
 
     master: str = "local[2]"
     trigger: float = Field(default=1.0, ge=0.1)
-    max_records: int = Field(default=1_000_000, ge=1_000)
+    max_records: int = Field(default=2_000_000, ge=1_000)
 
 
 class Config(Section):

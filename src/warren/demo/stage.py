@@ -7,9 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from warren.embedded.broker import HOST, Broker, free_port, last_words
 from warren.embedded.jars import Printer, fetch_kafka
 from warren.errors import SetupError, WarrenError
 from warren.machine.java import find_java
+from warren.parallel import run_in_parallel
 
 CLUSTER = "demo"
 STOP_S = 3.0
@@ -144,13 +143,3 @@ def told(failure: Exception) -> WarrenError:
     from warren.pipeline.queries import cause_of
 
     return SetupError(f"Spark did not start: {cause_of(failure)}")
-
-
-def run_in_parallel(actions: Iterable[Callable[[], None]], limit_s: float) -> None:
-    """Run all at once and wait for them, but not for longer than the limit."""
-    threads = [threading.Thread(target=action, daemon=True) for action in actions]
-    for thread in threads:
-        thread.start()
-    deadline_s = time.monotonic() + limit_s
-    for thread in threads:
-        thread.join(max(0.0, deadline_s - time.monotonic()))

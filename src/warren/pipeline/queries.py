@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import structlog
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -85,7 +86,7 @@ class SupervisedQuery:
         if query is not None:
             try:
                 query.stop()
-            except PySparkException as error:
+            except (PySparkException, Py4JError) as error:  # too slow, or Spark is gone already
                 log.warning("query did not stop in time", query=self.name, error=cause_of(error))
         self.health.state = QueryState.STOPPED
 

@@ -60,7 +60,7 @@ class CommitsOptions(NamedTuple):
     fold: FoldSettings
     positions: dict[int, int] | None = None  # go on from here; None = from the earliest record, or the latest
     start_latest: bool = False
-    max_records: int = 1_000_000
+    max_records: int = 2_000_000
     tasks: int = 2
 
     def to_json(self) -> str:

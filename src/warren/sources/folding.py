@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from warren.codec.commit_columns import ValueState, decode_offset_commits
 from warren.codec.groups import assigned_partitions, decode_group_metadata
@@ -46,7 +47,7 @@ class Folder:
         """Take some more records."""
         code = list(map(self._codes.get, records.key))
         if None in code:
-            code = list(map(self._code_of, records.key, records.partition))
+            code = list(map(self._code_of, records.key, records.partition.tolist()))
         place = np.array(code, np.int64)
         if place.min() < 0:
             self._add_others(records, np.flatnonzero(place < 0).tolist())
@@ -54,7 +55,7 @@ class Folder:
 
     def rows(self, positions: dict[int, int], behind: dict[int, int]) -> list[pa.RecordBatch]:
         """Everything taken so far as rows, with how far the partitions are read and which of them end further on."""
-        batches = [self._commit_rows(), self._group_rows(), _progress_rows(positions, behind), self._skipped_rows()]
+        batches = [*self._commit_rows(), self._group_rows(), _progress_rows(positions, behind), self._skipped_rows()]
         return [batch for batch in batches if batch.num_rows]
 
     # -- taking --------------------------------------------------------------------------------------------------
@@ -87,14 +88,13 @@ class Folder:
         decoded = decode_offset_commits(records.value if every else [records.value[i] for i in at.tolist()])
         self._skipped.update(decoded.kinds)
         good = decoded.state <= ValueState.TOMBSTONE
-        order = np.array(records.offset, np.int64)[at]
-        columns = (place[at], decoded.offset, decoded.timestamp_ms, order, decoded.state.astype(np.int64))
+        columns = (place[at], decoded.offset, decoded.timestamp_ms, records.offset[at], decoded.state.astype(np.int64))
         self._chunks.append(columns if good.all() else tuple(column[good] for column in columns))  # type: ignore[arg-type]  # five in, five out
 
     def _add_others(self, records: Records, at: list[int]) -> None:
         for i in at:
             try:
-                self._add_other(records.key[i], records.value[i], records.partition[i], records.offset[i])
+                self._add_other(records.key[i], records.value[i], int(records.partition[i]), int(records.offset[i]))
             except DecodeError as error:
                 self._skipped[error.kind] += 1
 
@@ -110,29 +110,31 @@ class Folder:
 
     # -- giving --------------------------------------------------------------------------------------------------
 
-    def _commit_rows(self) -> pa.RecordBatch:
+    def _commit_rows(self) -> list[pa.RecordBatch]:
         if not self._chunks:
-            return _rows(0)
+            return []
         place, offset, timestamp_ms, order, state = (
             np.concatenate(column) for column in zip(*self._chunks, strict=True)
         )
         by_key = np.argsort(place, kind="stable")  # the log order stays within each key
-        place = place[by_key]
-        tombstone = state[by_key] == ValueState.TOMBSTONE
+        tombstone = state == ValueState.TOMBSTONE
         settings = self._settings
-        seen = still_seen(place, timestamp_ms[by_key], tombstone, settings.intervals, settings.min_distance_ms)
-        kept, place = by_key[seen], pa.array(place[seen])
-        return _rows(
-            len(kept),
-            kind=pa.array(np.where(tombstone[seen], RowKind.TOMBSTONE, RowKind.COMMIT).astype(np.int8)),
-            source_partition=pa.array(self._source_partitions, pa.int32()).take(place),
-            order=pa.array(order[kept]),
-            group=pa.array([key.group for key in self._keys], pa.string()).take(place),
-            topic=pa.array([key.topic for key in self._keys], pa.string()).take(place),
-            partition=pa.array([key.partition for key in self._keys], pa.int32()).take(place),
-            offset=pa.array(offset[kept]),
-            timestamp_ms=pa.array(timestamp_ms[kept]),
+        seen = still_seen(
+            place[by_key], timestamp_ms[by_key], tombstone[by_key], settings.intervals, settings.min_distance_ms
         )
+        kept = by_key[seen]
+        removed, committed = kept[tombstone[kept]], kept[~tombstone[kept]]
+        pairs = _Pairs(self._keys, self._source_partitions)
+        return [
+            pairs.rows(RowKind.TOMBSTONE, place[removed], order=order[removed]),
+            pairs.rows(
+                RowKind.COMMIT,
+                place[committed],
+                order=order[committed],
+                offset=offset[committed],
+                timestamp_ms=timestamp_ms[committed],
+            ),
+        ]
 
     def _group_rows(self) -> pa.RecordBatch:
         rows: list[dict[str, object]] = []
@@ -142,8 +144,8 @@ class Folder:
             except DecodeError as error:
                 self._skipped[error.kind] += 1
                 continue
-            where = {"source_partition": source_partition, "order": order, "group": group}
-            rows.append({"kind": RowKind.GROUP, **where})
+            where = {"source_partition": source_partition, "group": group}
+            rows.append({"kind": RowKind.GROUP, **where, "order": [order]})
             rows += [{"kind": RowKind.OWNER, **where, **owner} for owner in owners]
         return pa.RecordBatch.from_pylist(rows, COMMIT_ROWS)
 
@@ -156,7 +158,7 @@ class Folder:
         return [
             {
                 "topic": one.topic,
-                "partition": one.partition,
+                "partition": [one.partition],
                 "owner": one.member.client_host,
                 "client_id": one.member.client_id,
             }
@@ -168,18 +170,43 @@ class Folder:
             len(self._skipped),
             kind=pa.array([RowKind.SKIPPED] * len(self._skipped), pa.int8()),
             reason=pa.array(self._skipped.keys(), pa.string()),
-            offset=pa.array(self._skipped.values(), pa.int64()),
+            offset=pa.array([[records] for records in self._skipped.values()], pa.list_(pa.int64())),
+        )
+
+
+class _Pairs:
+    """Puts what belongs to one group and topic into one row."""
+
+    def __init__(self, keys: list[OffsetKey], source_partitions: list[int]) -> None:
+        codes: dict[tuple[str, str], int] = {}
+        self._pair = np.array([codes.setdefault((key.group, key.topic), len(codes)) for key in keys], np.int64)
+        self._partition = np.array([key.partition for key in keys], np.int32)
+        self._source_partition = np.zeros(len(codes), np.int32)  # a group lies in one partition of the offsets topic
+        self._source_partition[self._pair] = source_partitions
+        self._groups = pa.array([group for group, _ in codes], pa.string())
+        self._topics = pa.array([topic for _, topic in codes], pa.string())
+
+    def rows(self, kind: RowKind, place: Int64, **columns: NDArray[np.integer[Any]]) -> pa.RecordBatch:
+        """A row for each pair; `place` says which key each item is of, those of one key are neighbours."""
+        pair = self._pair[place]
+        by_pair = np.argsort(pair, kind="stable")
+        present, first = np.unique(pair[by_pair], return_index=True)
+        bounds = pa.array(np.append(first, len(pair)), pa.int32())
+        columns["partition"] = self._partition[place]
+        return _rows(
+            len(present),
+            kind=pa.array(np.full(len(present), kind, np.int8)),
+            source_partition=pa.array(self._source_partition[present]),
+            group=self._groups.take(pa.array(present)),
+            topic=self._topics.take(pa.array(present)),
+            **{name: pa.ListArray.from_arrays(bounds, pa.array(column[by_pair])) for name, column in columns.items()},
         )
 
 
 def _progress_rows(positions: dict[int, int], behind: dict[int, int]) -> pa.RecordBatch:
-    kind = [RowKind.POSITION] * len(positions) + [RowKind.END] * len(behind)
-    return _rows(
-        len(kind),
-        kind=pa.array(kind, pa.int8()),
-        source_partition=pa.array([*positions, *behind], pa.int32()),
-        offset=pa.array([*positions.values(), *behind.values()], pa.int64()),
-    )
+    told = [(kind, one) for kind, one in ((RowKind.POSITION, positions), (RowKind.END, behind)) if one]
+    rows = [{"kind": kind, "partition": list(one), "offset": list(one.values())} for kind, one in told]
+    return pa.RecordBatch.from_pylist(rows, COMMIT_ROWS)
 
 
 def _rows(length: int, **columns: pa.Array) -> pa.RecordBatch:

@@ -16,6 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from warren.errors import SourceError
 from warren.sources.kafka import ClientConfig, cache_key, kafka_errors, make_consumer
 from warren.sources.planning import Range
+from warren.windows.columns import Bool, Int64
 
 CHUNK_RECORDS = 10_000
 """So many records are taken from the consumer at once: enough for NumPy, little enough for memory."""
@@ -28,8 +29,8 @@ SILENCE_LIMIT_S = 30.0
 class Records(NamedTuple):
     """Some records of one or more partitions, in log order for each."""
 
-    partition: list[int]
-    offset: list[int]
+    partition: Int64
+    offset: Int64
     key: list[bytes | None]
     value: list[bytes | None]
 
@@ -89,35 +90,34 @@ class RangeReader:
 
     def _take(self, messages: list[Message], open_ranges: dict[int, Range]) -> Records:
         """The records that lie in an open range; closes the ranges that are done."""
-        events = [message for message in messages if message.error() is not None]
-        if events:
+        keys = [message.key() for message in messages]
+        if None in keys:  # what has no key may be an event instead of a record
+            for message in messages:
+                if message.error() is not None:
+                    self._note_event(message, open_ranges)
             messages = [message for message in messages if message.error() is None]
-        partition: list[int] = [message.partition() for message in messages]  # type: ignore[misc]  # set on a record
-        offset: list[int] = [message.offset() for message in messages]  # type: ignore[misc]
-        messages, partition, offset = self._within(messages, partition, offset, open_ranges)
-        for event in events:
-            self._note_event(event, open_ranges)
-        return Records(partition, offset, [one.key() for one in messages], [one.value() for one in messages])
+            keys = [message.key() for message in messages]
+        partition = np.array([message.partition() for message in messages], np.int64)
+        offset = np.array([message.offset() for message in messages], np.int64)
+        inside = self._within(partition, offset, open_ranges)
+        values = [message.value() for message in messages]
+        if inside.all():
+            return Records(partition, offset, keys, values)
+        kept = np.flatnonzero(inside).tolist()
+        return Records(partition[inside], offset[inside], [keys[i] for i in kept], [values[i] for i in kept])
 
-    def _within(
-        self, messages: list[Message], partition: list[int], offset: list[int], open_ranges: dict[int, Range]
-    ) -> tuple[list[Message], list[int], list[int]]:
-        if not messages:
-            return messages, partition, offset
-        partitions, offsets = np.array(partition), np.array(offset)
-        ends = np.zeros(partitions.max() + 1, np.int64)
+    def _within(self, partition: Int64, offset: Int64, open_ranges: dict[int, Range]) -> Bool:
+        """Which records lie in their range; notes how far each partition has come."""
+        ends = np.zeros(int(partition.max(initial=-1)) + 1, np.int64)
         for number, one in open_ranges.items():
             if number < len(ends):
                 ends[number] = one.end
-        last = np.full(len(ends), -1, np.int64)
-        np.maximum.at(last, partitions, offsets)
-        for number in np.flatnonzero(last >= 0).tolist():
-            self._note_position(number, int(last[number]) + 1, open_ranges)
-        inside = offsets < ends[partitions]
-        if inside.all():
-            return messages, partition, offset
-        kept = np.flatnonzero(inside).tolist()
-        return [messages[i] for i in kept], [partition[i] for i in kept], [offset[i] for i in kept]
+        inside: Bool = offset < ends[partition]
+        furthest = np.full(len(ends), -1, np.int64)
+        np.maximum.at(furthest, partition, offset)
+        for number in np.flatnonzero(furthest >= 0).tolist():
+            self._note_position(number, int(furthest[number]) + 1, open_ranges)
+        return inside
 
     def _note_event(self, event: Message, open_ranges: dict[int, Range]) -> None:
         error, partition, position = event.error(), event.partition(), event.offset()

@@ -1,7 +1,8 @@
 """The rows that sources hand to the windows: two Arrow schemas, and how they are read back into columns.
 
 `COMMIT_ROWS` carries several kinds of row in one table, since a Spark query has one schema; `RowKind` says which
-columns a kind fills.
+columns a kind fills. What belongs to one group and topic travels in one row, its commits as lists: a row costs Spark
+more than all the numbers in it.
 """
 
 from __future__ import annotations
@@ -22,25 +23,25 @@ from warren.windows.store import Assignment, CommitRows, Owner
 class RowKind(IntEnum):
     """What a row of `COMMIT_ROWS` says."""
 
-    COMMIT = 0  # group, topic, partition, offset, timestamp_ms, order
-    TOMBSTONE = 1  # group, topic, partition, order: the committed offset was removed
-    GROUP = 2  # group, order: its members changed, the OWNER rows are all there are
+    TOMBSTONE = 0  # group, topic, partition, order: these committed offsets were removed, before any COMMIT here
+    COMMIT = 1  # group, topic, partition, offset, timestamp_ms, order; those of one partition in log order
+    GROUP = 2  # group, order (one): its members changed, the OWNER rows are all there are
     OWNER = 3  # group, topic, partition, owner, client_id
-    POSITION = 4  # offset: read up to here
-    END = 5  # offset: where the offsets partition ended when the batch was planned
-    SKIPPED = 6  # reason, offset: so many records could not be decoded
+    POSITION = 4  # partition, offset: the offsets topic is read up to here
+    END = 5  # partition, offset: where it ended when the batch was planned, if that is further on
+    SKIPPED = 6  # reason, offset (one): so many records could not be decoded
 
 
 COMMIT_ROWS = pa.schema(
     [
         ("kind", pa.int8()),
         ("source_partition", pa.int32()),
-        ("order", pa.int64()),
         ("group", pa.string()),
         ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp_ms", pa.int64()),
+        ("partition", pa.list_(pa.int32())),
+        ("offset", pa.list_(pa.int64())),
+        ("timestamp_ms", pa.list_(pa.int64())),
+        ("order", pa.list_(pa.int64())),
         ("owner", pa.string()),
         ("client_id", pa.string()),
         ("reason", pa.string()),
@@ -69,12 +70,11 @@ class CommitBatch(NamedTuple):
 
 
 def commit_batch(table: pa.Table, applied: dict[int, int]) -> CommitBatch:
-    """Read a table of `COMMIT_ROWS`; rows before the position that was `applied` already are left out."""
-    kind = _numbers(table, "kind")
-    fresh = _numbers(table, "order") >= _applied_positions(table, applied)
+    """Read a table of `COMMIT_ROWS`; records before the position that was `applied` already are left out."""
+    commits = _commits(_only(table, RowKind.TOMBSTONE, RowKind.COMMIT), applied)
     return CommitBatch(
-        commits=_commits(table.filter(pa.array((kind <= RowKind.TOMBSTONE) & fresh))),
-        assignments=_assignments(table.filter(pa.array((kind == RowKind.GROUP) & fresh)), _only(table, RowKind.OWNER)),
+        commits=commits,
+        assignments=_assignments(_only(table, RowKind.GROUP), _only(table, RowKind.OWNER), applied),
         positions=_offset_by_partition(_only(table, RowKind.POSITION)),
         ends=_offset_by_partition(_only(table, RowKind.END)),
         skipped=_skipped(_only(table, RowKind.SKIPPED)),
@@ -94,8 +94,29 @@ def head_rows(table: pa.Table) -> HeadRows:
     )
 
 
-def _only(table: pa.Table, kind: RowKind) -> pa.Table:
-    return table.filter(pc.equal(table["kind"], int(kind)))
+def _only(table: pa.Table, *kinds: RowKind) -> pa.Table:
+    return table.filter(pc.is_in(table["kind"], pa.array(kinds, pa.int8()))).combine_chunks()
+
+
+def _commits(table: pa.Table, applied: dict[int, int]) -> CommitRows:
+    # Tombstones first: those of a partition come before its commits in the log, and later steps keep the order.
+    table = table.sort_by("kind") if pc.min(table["kind"]).as_py() == RowKind.TOMBSTONE else table
+    lengths = pc.list_value_length(table["order"]).to_numpy()
+    groups, group = _coded(table, "group")
+    topics, topic = _coded(table, "topic")
+    rows = CommitRows(
+        groups=groups,
+        topics=topics,
+        group=np.repeat(group, lengths),
+        topic=np.repeat(topic, lengths),
+        partition=_items(table, "partition"),
+        offset=_items(table, "offset"),
+        timestamp_ms=_items(table, "timestamp_ms"),
+        order=_items(table, "order"),
+        tombstone=np.repeat(_numbers(table, "kind") == RowKind.TOMBSTONE, lengths),
+    )
+    fresh = rows.order >= np.repeat(_applied_positions(table, applied), lengths)
+    return rows if fresh.all() else rows.take(fresh)
 
 
 def _applied_positions(table: pa.Table, applied: dict[int, int]) -> Int64:
@@ -107,36 +128,22 @@ def _applied_positions(table: pa.Table, applied: dict[int, int]) -> Int64:
     return by_partition[partition]
 
 
-def _commits(table: pa.Table) -> CommitRows:
-    groups, group = _coded(table, "group")
-    topics, topic = _coded(table, "topic")
-    return CommitRows(
-        groups=groups,
-        topics=topics,
-        group=group,
-        topic=topic,
-        partition=_numbers(table, "partition"),
-        offset=_numbers(table, "offset"),
-        timestamp_ms=_numbers(table, "timestamp_ms"),
-        order=_numbers(table, "order"),
-        tombstone=_numbers(table, "kind") == RowKind.TOMBSTONE,
-    )
-
-
-def _assignments(groups: pa.Table, owned: pa.Table) -> list[Assignment]:
+def _assignments(groups: pa.Table, owned: pa.Table, applied: dict[int, int]) -> list[Assignment]:
     owners: defaultdict[str, dict[tuple[str, int], Owner]] = defaultdict(dict)
     for row in owned.to_pylist():
-        owners[row["group"]][row["topic"], row["partition"]] = Owner(row["owner"], row["client_id"])
-    return [Assignment(name, owners[name]) for name in groups["group"].to_pylist()]
+        owner = Owner(row["owner"], row["client_id"])
+        owners[row["group"]].update({(row["topic"], number): owner for number in row["partition"]})
+    fresh = [row for row in groups.to_pylist() if row["order"][0] >= applied.get(row["source_partition"], 0)]
+    return [Assignment(row["group"], owners[row["group"]]) for row in fresh]
 
 
 def _offset_by_partition(table: pa.Table) -> dict[int, int]:
-    return dict(zip(table["source_partition"].to_pylist(), table["offset"].to_pylist(), strict=True))
+    return dict(zip(_items(table, "partition").tolist(), _items(table, "offset").tolist(), strict=True))
 
 
 def _skipped(table: pa.Table) -> dict[str, int]:
     counts: defaultdict[str, int] = defaultdict(int)
-    for reason, records in zip(table["reason"].to_pylist(), table["offset"].to_pylist(), strict=True):
+    for reason, records in zip(table["reason"].to_pylist(), _items(table, "offset").tolist(), strict=True):
         counts[reason] += records
     return dict(counts)
 
@@ -147,9 +154,15 @@ def _numbers(table: pa.Table, name: str) -> Int64:
     return numbers
 
 
+def _items(table: pa.Table, name: str) -> Int64:
+    """All items of a column of lists, one after the other."""
+    items: Int64 = pc.list_flatten(table[name]).to_numpy().astype(np.int64, copy=False)
+    return items
+
+
 def _coded(table: pa.Table, name: str) -> tuple[list[str], Int64]:
     """A text column as its distinct values, and each row's place among them."""
-    column = table[name].combine_chunks().dictionary_encode()
-    if isinstance(column, pa.ChunkedArray):  # an empty column stays chunked
-        column = pa.array([], pa.string()).dictionary_encode() if not column.num_chunks else column.chunk(0)
+    column = table[name].dictionary_encode().unify_dictionaries().combine_chunks()
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks else pa.array([], pa.string()).dictionary_encode()
     return column.dictionary.to_pylist(), column.indices.to_numpy().astype(np.int64)
