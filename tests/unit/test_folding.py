@@ -84,6 +84,8 @@ def test_a_commit_after_a_tombstone_stands_after_it() -> None:
 
     assert batch.commits.tombstone.tolist() == [True, False]
     assert batch.commits.order.tolist() == [1, 2]
+    assert batch.commits.offset.tolist() == [-1, 6]
+    assert batch.commits.timestamp_ms.tolist() == [-1, 2000]
 
 
 def test_only_the_last_assignment_of_a_group_counts() -> None:

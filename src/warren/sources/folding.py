@@ -123,17 +123,11 @@ class Folder:
             place[by_key], timestamp_ms[by_key], tombstone[by_key], settings.intervals, settings.min_distance_ms
         )
         kept = by_key[seen]
-        removed, committed = kept[tombstone[kept]], kept[~tombstone[kept]]
         pairs = _Pairs(self._keys, self._source_partitions)
+        removed, committed = kept[tombstone[kept]], kept[~tombstone[kept]]
         return [
-            pairs.rows(RowKind.TOMBSTONE, place[removed], order=order[removed]),
-            pairs.rows(
-                RowKind.COMMIT,
-                place[committed],
-                order=order[committed],
-                offset=offset[committed],
-                timestamp_ms=timestamp_ms[committed],
-            ),
+            pairs.rows(kind, place[of], order=order[of], offset=offset[of], timestamp_ms=timestamp_ms[of])
+            for kind, of in ((RowKind.TOMBSTONE, removed), (RowKind.COMMIT, committed))
         ]
 
     def _group_rows(self) -> pa.RecordBatch:

@@ -23,7 +23,7 @@ from warren.windows.store import Assignment, CommitRows, Owner
 class RowKind(IntEnum):
     """What a row of `COMMIT_ROWS` says."""
 
-    TOMBSTONE = 0  # group, topic, partition, order: these committed offsets were removed, before any COMMIT here
+    TOMBSTONE = 0  # as COMMIT, with offset and time -1: these committed offsets were removed before any COMMIT here
     COMMIT = 1  # group, topic, partition, offset, timestamp_ms, order; those of one partition in log order
     GROUP = 2  # group, order (one): its members changed, the OWNER rows are all there are
     OWNER = 3  # group, topic, partition, owner, client_id
