@@ -5,7 +5,7 @@ BIN := .venv/bin
 SETUP := @$(PYTHON) scripts/setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test check bench clean
+.PHONY: help setup demo run test chaos check bench clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,10 @@ run:  ## run Warren: make run CONFIG=directory-of-warren.toml
 test:  ## run every test, against real brokers
 	$(SETUP) --dev --kafka 4.3.1 3.9.2
 	@exec $(BIN)/python -m pytest
+
+chaos:  ## kill it again and again, under load; takes minutes
+	$(SETUP) --dev --kafka 4.3.1
+	@WARREN_TEST_KILLS=20 exec $(BIN)/python -m pytest tests/integration/test_durability.py
 
 check:  ## lint, format and types
 	$(SETUP) --dev

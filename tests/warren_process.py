@@ -19,6 +19,7 @@ from warren.embedded.broker import free_port
 CONFIG = """
 [warren]
 trigger = 0.5
+snapshot-interval = 0.5
 
 [httpserver.default]
 address = "{address}"

@@ -11,6 +11,7 @@ import structlog
 
 from warren.config.kafka_client import client_settings
 from warren.config.model import Config, HttpServer
+from warren.keeper import Keeper
 from warren.parallel import run_in_parallel
 from warren.rules.burrow import Settings
 from warren.serve.server import HttpListener
@@ -47,15 +48,18 @@ class App:
         self._spark: SparkSession | None = None
         self._stopping = threading.Event()
         self.finished = threading.Event()
+        self._keeper = Keeper(self.clusters, home / "snapshots", config.warren.snapshot_interval, now_ms)
         servers = config.httpserver or {"default": HttpServer(address=":0")}
         self.listeners = [HttpListener(server.address) for server in servers.values()]
 
     def start(self) -> None:
-        """Answer, then bring up the pipeline."""
+        """Remember, answer, then bring up the pipeline."""
+        self._keeper.restore()
         asgi = make_app(self.clusters, self.config, now_ms)
         for listener in self.listeners:
             listener.start(asgi)
             log.info("answering", url=listener.url)
+        self._keeper.start()
         threading.Thread(target=self._start_pipeline, name="pipeline", daemon=True).start()
 
     def stop(self) -> None:
@@ -63,6 +67,7 @@ class App:
         self._stopping.set()
         stops = [query.stop for query in self.queries] + [listener.stop for listener in self.listeners]
         run_in_parallel(stops, limit_s=2)
+        self._keeper.stop()
         if self._spark is not None:
             from warren.pipeline.session import stop_session
 
@@ -143,4 +148,5 @@ def _commits_plan(config: Config, state: ClusterState, module: str) -> QueryPlan
         source=CommitsSource.name(),
         options=lambda: options._replace(positions=state.positions(module)).to_json(),
         apply=lambda table: state.apply_commit_rows(module, table, now_ms=now_ms()),
+        start_over=lambda: state.start_over(module),
     )

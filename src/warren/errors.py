@@ -4,6 +4,7 @@ WarrenError
   ConfigError    the configuration is wrong: fix it and start again
   SetupError     this machine lacks something (Java, disk, network, a free port): provide it and start again
   SourceError    Kafka could not be read: Warren retries by itself
+    StartOverError what was read before no longer fits what is there: Warren forgets it and reads all again
   DecodeError    one record is not what it should be: it is counted, and reading goes on
 """
 
@@ -32,6 +33,10 @@ class SetupError(WarrenError):
 
 class SourceError(WarrenError):
     """A source could not be read now; its query is restarted with backoff."""
+
+
+class StartOverError(SourceError):
+    """What was read before does not fit what is there now; it is forgotten, and everything is read again."""
 
 
 class DecodeError(WarrenError):

@@ -7,16 +7,31 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
+import structlog
 
+from warren.errors import StartOverError
 from warren.rules.burrow import Settings
 from warren.rules.verdict import GroupVerdict, judge_group
+from warren.snapshots import Header, SnapshotError, SnapshotReader, SnapshotWriter
+from warren.windows import snapshot
+from warren.windows.rings import Rings
 from warren.windows.rows import CommitBatch, commit_batch, head_rows
 from warren.windows.store import CommitRows, Limits, Windows, commits_of_one_group
 
+log = structlog.get_logger()
+
 EXPIRY_INTERVAL_MS = 60_000
+CHUNK_ROWS = 65_536
+"""Rows copied at once for a snapshot: a few milliseconds, during which the pipeline waits."""
+ROUNDS = 100
+"""So often are rows copied again that changed meanwhile, before the rest is copied in one go."""
+
+POSITIONS = pa.schema([("consumer", pa.string()), ("partition", pa.int32()), ("position", pa.int64())])
 
 
 @dataclass
@@ -28,7 +43,13 @@ class Progress:
     behind: dict[int, int] = field(default_factory=dict)
     caught_up: bool = False
     """True once everything that was there at the start has been read; it stays so."""
+    must_start_over: bool = False
+    """What was read before was forgotten; it must be read again."""
     skipped: Counter[str] = field(default_factory=Counter)
+
+    def start_over(self) -> None:
+        """Nothing is read."""
+        self.positions, self.behind, self.caught_up, self.must_start_over = {}, {}, False, False
 
     @property
     def behind_records(self) -> int:
@@ -46,6 +67,9 @@ class ClusterState:
         self._progress = {consumer: Progress(topic) for consumer, topic in offsets_topics.items()}
         self._lock = threading.Lock()
         self._expired_ms = 0
+        self._cluster_id = ""  # Kafka's own; "" until it is known
+        self.restored_ms: int | None = None
+        """When the snapshot was written that answers come from; None once everything since has been read."""
 
     # -- the pipeline writes -------------------------------------------------------------------------------------
 
@@ -53,6 +77,9 @@ class ClusterState:
         """Take one micro-batch of a consumer module; a batch that comes again changes nothing."""
         with self._lock:
             progress = self._progress[consumer]
+            if progress.must_start_over:
+                message = f"Everything that {consumer} has read must be read again."
+                raise StartOverError(message)
             batch = commit_batch(table, progress.positions)
             self._windows.apply_commits(batch.commits, now_ms)
             for assignment in batch.assignments:
@@ -62,14 +89,43 @@ class ClusterState:
             progress.behind = batch.ends
             progress.skipped.update(batch.skipped)
             progress.caught_up = progress.caught_up or not batch.ends
+            if all(one.caught_up for one in self._progress.values()):
+                self.restored_ms = None
 
     def apply_head_rows(self, table: pa.Table, *, now_ms: int) -> None:
         """Take one observation of all topics."""
         with self._lock:
-            self._windows.apply_heads(head_rows(table))
+            rows = head_rows(table)
+            self._check_identity(rows.cluster_id)
+            self._windows.apply_heads(rows)
             if now_ms - self._expired_ms >= EXPIRY_INTERVAL_MS:
                 self._windows.expire(now_ms)
                 self._expired_ms = now_ms
+
+    def _check_identity(self, cluster_id: str) -> None:
+        """Another cluster behind the same address has other groups, whatever they are called."""
+        if self._cluster_id not in ("", cluster_id):
+            log.warning("this is another cluster than before", cluster=self.name, was=self._cluster_id, now=cluster_id)
+            self._forget_groups()
+            self._windows = Windows(self._windows.limits)
+        self._cluster_id = cluster_id
+
+    def start_over(self, consumer: str) -> None:
+        """Make ready for `consumer` to read everything again, from the first record.
+
+        If it is the one that found out that what was read no longer fits, all groups are forgotten, and the other
+        consumer modules are made to start over, too: they would not bring back what they have read before.
+        """
+        with self._lock:
+            if not self._progress[consumer].must_start_over:
+                self._forget_groups()
+            self._progress[consumer].start_over()
+
+    def _forget_groups(self) -> None:
+        for group in [name for name, _, _ in self._windows.groups_with_blocks()]:
+            self._windows.delete_group(group)
+        for progress in self._progress.values():
+            progress.must_start_over = True
 
     def positions(self, consumer: str) -> dict[int, int] | None:
         """Where a consumer module goes on reading; None before its first batch."""
@@ -144,6 +200,70 @@ class ClusterState:
         """Forget one topic of a group; False if it is not known."""
         with self._lock:
             return self._windows.delete_group_topic(group, topic)
+
+    # -- kept over restarts --------------------------------------------------------------------------------------
+
+    @property
+    def is_worth_saving(self) -> bool:
+        """Whether anything was read, or restored."""
+        with self._lock:
+            return any(progress.positions for progress in self._progress.values())
+
+    def header(self, now_ms: int) -> Header:
+        """What a snapshot of this state is called."""
+        return Header(self.name, self.intervals, now_ms, self._cluster_id)
+
+    def save(self, file: SnapshotWriter) -> None:
+        """Write everything down, as of the moment when the last rows are copied."""
+        final: dict[str, pa.Table] = {}
+        file.write(snapshot.ring_schema(self.intervals), self._copies(final))
+        for table in final.values():
+            file.write(table.schema, iter(table.to_batches()))
+
+    def _copies(self, final: dict[str, pa.Table]) -> Iterator[pa.RecordBatch]:
+        """The rings in chunks; with the last chunk `final` gets all the rest, so that both are of one moment."""
+        windows, staging = self._windows, snapshot.Staging(self.intervals, CHUNK_ROWS)
+        for start in range(0, windows.used_rows, CHUNK_ROWS):
+            with self._lock:
+                batch = staging.copy(windows.rings, np.arange(start, min(start + CHUNK_ROWS, windows.used_rows)))
+            yield batch
+        for turn in range(ROUNDS):
+            with self._lock:
+                changed = np.flatnonzero(windows.rings.touched[: windows.used_rows])
+                if len(changed) > CHUNK_ROWS:
+                    staging = staging if turn < ROUNDS - 1 else snapshot.Staging(self.intervals, len(changed))
+                batch = staging.copy(windows.rings, changed[: staging.rows])
+                if len(changed) <= staging.rows:
+                    final |= {**snapshot.names_of(self._windows), "positions": self._position_table()}
+            yield batch
+            if final:
+                break
+        if windows is not self._windows:
+            message = "The state was replaced while it was written down."
+            raise SnapshotError(message)
+
+    def _position_table(self) -> pa.Table:
+        rows = [
+            {"consumer": name, "partition": partition, "position": position}
+            for name, progress in self._progress.items()
+            for partition, position in progress.positions.items()
+        ]
+        return pa.Table.from_pylist(rows, POSITIONS)
+
+    def restore(self, file: SnapshotReader) -> None:
+        """Become what was written down; the state must be new."""
+        limits = self._windows.limits
+        windows, rings = Windows(limits), Rings(file.header.intervals, limits.min_distance_ms)
+        for batch in file.batches():
+            snapshot.restore_rings(rings, batch)
+        rings = snapshot.resized(rings, limits.intervals, limits.min_distance_ms)
+        snapshot.restore_names(windows, rings, {name: file.table() for name in ("blocks", "owners", "topics", "heads")})
+        with self._lock:
+            self._windows = windows
+            self._cluster_id, self.restored_ms = file.header.cluster_id, file.header.created_ms
+            for row in file.table().to_pylist():
+                if row["consumer"] in self._progress:
+                    self._progress[row["consumer"]].positions[row["partition"]] = row["position"]
 
 
 def _self_report(consumer: str, topic: str, batch: CommitBatch, now_ms: int) -> CommitRows:

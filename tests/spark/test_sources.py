@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from confluent_kafka import Producer, TopicPartition
@@ -195,6 +196,17 @@ def test_a_reader_goes_back_and_forth_between_ranges(cluster: Cluster) -> None:
         (1, i) for i in range(90, 100)
     ]
     assert read(Range(0, 10, 12), Range(1, 0, 3)) == [(0, 10), (0, 11), (1, 0), (1, 1), (1, 2)]
+
+
+def test_records_that_come_together_with_the_end_of_their_partition_are_not_lost(cluster: Cluster) -> None:
+    topic = cluster.make_topic(3)
+    for partition, records in ((0, 5), (1, 20_000), (2, 3)):
+        cluster.produce(topic, records, partition)
+    reader = RangeReader({"bootstrap.servers": cluster.bootstrap}, topic)
+    read = list(reader.read([Range(0, 0, 5), Range(1, 0, 20_000), Range(2, 0, 3)]))
+
+    found = np.concatenate([records.partition for records in read])
+    assert np.bincount(found).tolist() == [5, 20_000, 3]
 
 
 def test_heads_tell_the_end_and_the_log_start_of_every_partition(run_stream: RunStream, cluster: Cluster) -> None:

@@ -17,10 +17,6 @@ def test_a_single_large_partition_is_read_in_pieces() -> None:
     assert limited_ends({0: 100}, {0: 1000}, 300) == {0: 400}
 
 
-def test_a_position_is_never_taken_back_when_the_end_is_before_it() -> None:
-    assert limited_ends({0: 50}, {0: 10}, 100) == {0: 50}
-
-
 def test_a_partition_that_is_new_is_read_from_its_beginning() -> None:
     assert ranges_between({0: 5}, {0: 5, 1: 3}) == [Range(1, 0, 3)]
 

@@ -127,6 +127,7 @@ class Warren(Section):
     master: str = "local[2]"
     trigger: float = Field(default=1.0, ge=0.1)
     max_records: int = Field(default=2_000_000, ge=1_000)
+    snapshot_interval: float = Field(default=30.0, gt=0)
 
 
 class Config(Section):

@@ -23,7 +23,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from warren.errors import SourceError
+from warren.errors import SourceError, StartOverError
 
 log = structlog.get_logger()
 
@@ -41,6 +41,8 @@ class QueryPlan(NamedTuple):
     options: Callable[[], str]
     """Asked at each start, so that a restarted query goes on from where the windows are."""
     apply: Callable[[pa.Table], None]
+    start_over: Callable[[], None] = lambda: None
+    """Called when the source or `apply` says that everything must be read again."""
 
 
 class QueryState(StrEnum):
@@ -110,6 +112,8 @@ class SupervisedQuery:
             self.health.state = QueryState.RUNNING
             self._query.awaitTermination()
         except Exception as error:  # whatever a query dies of, it is told and tried again
+            if StartOverError.__name__ in str(error):
+                self._plan.start_over()
             return cause_of(error)
         return "it ended by itself"
 
@@ -144,5 +148,5 @@ def cause_of(error: BaseException) -> str:
     causes = [found for line in lines if (found := _CAUSE.match(line))]
     if causes:
         kind, message = causes[-1]["kind"], causes[-1]["message"]
-        return message if kind == SourceError.__name__ else f"{kind}: {message}"
+        return message if kind in (SourceError.__name__, StartOverError.__name__) else f"{kind}: {message}"
     return (lines or [type(error).__name__])[0]

@@ -13,43 +13,16 @@ The order of the questions matters and is Burrow's:
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from warren.model import Status
+from warren.rules.rule import Rule, any_entry, filled, first_yes, last_entry, status_of
 from warren.windows.columns import Bool, Int64
 from warren.windows.heads import UNKNOWN
 from warren.windows.rings import Ordered
 from warren.windows.store import GroupWindows
-
-
-class Rule(IntEnum):
-    """Which question decided."""
-
-    NO_COMMIT = 0
-    INCOMPLETE = 1
-    NO_HEAD = 2
-    CAUGHT_UP = 3
-    STOPPED = 4
-    REWOUND = 5
-    CAUGHT_UP_LATELY = 6
-    STALLED = 7
-    FALLING_BEHIND = 8
-    LAG_FELL = 9
-
-
-STATUS_OF_RULE = {
-    Rule.STOPPED: Status.STOP,
-    Rule.REWOUND: Status.REWIND,
-    Rule.STALLED: Status.STALL,
-    Rule.FALLING_BEHIND: Status.WARN,
-}
-"""What each rule makes of a partition; the ones that are not here make it OK."""
-
-_STATUS = np.array([STATUS_OF_RULE.get(rule, Status.OK) for rule in Rule], np.int8)
 
 
 class Settings(NamedTuple):
@@ -70,7 +43,7 @@ class Verdicts(NamedTuple):
 def judge(group: GroupWindows, settings: Settings, *, now_ms: int) -> Verdicts:
     """Judge every partition of a group at `now_ms`."""
     window, allowed = group.window, settings.allowed_lag
-    complete = _complete(group)
+    complete = share_complete(group)
     now_ms = now_ms // 1000 * 1000  # Burrow's clock has whole seconds
     questions = [
         (Rule.NO_COMMIT, window.length == 0),
@@ -83,16 +56,14 @@ def judge(group: GroupWindows, settings: Settings, *, now_ms: int) -> Verdicts:
         (Rule.STALLED, is_stalled(window)),
         (Rule.FALLING_BEHIND, lag_never_fell(window)),
     ]
-    rule = np.select(
-        [answer for _, answer in questions], [np.int8(asked) for asked, _ in questions], np.int8(Rule.LAG_FELL)
-    )
-    return Verdicts(_STATUS[rule], rule, complete)
+    rule = first_yes(questions, otherwise=Rule.LAG_FELL)
+    return Verdicts(status_of(rule), rule, complete)
 
 
 def is_stopped(window: Ordered, lowest_head: Int64, now_ms: int) -> Bool:
     """Rule 2: no commit for longer than the window spans, and the last one was never at a remembered end."""
-    first_ms, last_ms = window.timestamp_ms[0], _last(window.timestamp_ms, window)
-    was_at_end: Bool = (lowest_head != UNKNOWN) & (lowest_head <= _last(window.offset, window))
+    first_ms, last_ms = window.timestamp_ms[0], last_entry(window.timestamp_ms, window)
+    was_at_end: Bool = (lowest_head != UNKNOWN) & (lowest_head <= last_entry(window.offset, window))
     silent: Bool = np.greater(now_ms - last_ms, last_ms - first_ms)
     return silent & ~was_at_end
 
@@ -100,53 +71,37 @@ def is_stopped(window: Ordered, lowest_head: Int64, now_ms: int) -> Bool:
 def is_rewound(window: Ordered) -> Bool:
     """Rule 3: the first step back in the window, if no later commit (the step itself included) made up for it."""
     columns = np.arange(window.offset.shape[1])
-    back = (window.offset[1:] < window.offset[:-1]) & _filled(window)[1:]
+    back = (window.offset[1:] < window.offset[:-1]) & filled(window)[1:]
     if not back.any():
         return np.zeros(len(columns), np.bool_)
     step = back.argmax(axis=0) + 1
     before = window.offset[step - 1, columns]
-    later = (np.arange(len(window.offset))[:, None] >= step) & _filled(window)
-    return _any(back) & ~_any(later & (window.offset >= before))
+    later = (np.arange(len(window.offset))[:, None] >= step) & filled(window)
+    return any_entry(back) & ~any_entry(later & (window.offset >= before))
 
 
 def was_caught_up(window: Ordered, allowed_lag: int) -> Bool:
     """Rule 4: some known lag in the window is at most the allowed lag."""
-    known = _filled(window) & (window.lag >= 0)
-    return _any(known & (window.lag <= allowed_lag))
+    known = filled(window) & (window.lag >= 0)
+    return any_entry(known & (window.lag <= allowed_lag))
 
 
 def is_stalled(window: Ordered) -> Bool:
     """Rule 5: every commit is of the same offset (a single one, too)."""
-    return ~_any((window.offset != window.offset[0]) & _filled(window))
+    return ~any_entry((window.offset != window.offset[0]) & filled(window))
 
 
 def lag_never_fell(window: Ordered) -> Bool:
     """Rule 6: no known lag is smaller than the known lag before it (true if there is none or one)."""
     fell = np.zeros(window.lag.shape[1], np.bool_)
     before = np.zeros(window.lag.shape[1], np.int64)
-    for lag, known in zip(window.lag, _filled(window) & (window.lag >= 0), strict=True):
+    for lag, known in zip(window.lag, filled(window) & (window.lag >= 0), strict=True):
         fell |= known & (lag < before)
         before = np.where(known, lag, before)
     return ~fell
 
 
-def _complete(group: GroupWindows) -> NDArray[np.float32]:
+def share_complete(group: GroupWindows) -> NDArray[np.float32]:
     """How much of each window is filled; a window known only by its owner counts as one entry, as in Burrow."""
     length = np.where(group.owned, np.maximum(group.window.length, 1), group.window.length)
     return length.astype(np.float32) / np.float32(len(group.window.offset))
-
-
-def _filled(window: Ordered) -> Bool:
-    filled: Bool = np.arange(len(window.offset))[:, None] < window.length
-    return filled
-
-
-def _any(entries: Bool) -> Bool:
-    """Whether any entry of each window is marked."""
-    marked: Bool = np.logical_or.reduce(entries, axis=0)
-    return marked
-
-
-def _last(column: Int64, window: Ordered) -> Int64:
-    last: Int64 = column[np.maximum(window.length - 1, 0), np.arange(column.shape[1])]
-    return last

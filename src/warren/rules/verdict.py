@@ -8,7 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from warren.model import Status
-from warren.rules.burrow import Rule, Settings, judge
+from warren.rules import warren
+from warren.rules.burrow import Settings, judge
+from warren.rules.insight import threshold_reason
+from warren.rules.rule import Rule
 from warren.windows.rings import Entry
 from warren.windows.store import GroupWindows, Owner
 
@@ -126,6 +129,10 @@ def reason(rule: Rule, entries: list[Entry], lag: int, settings: Settings, now_m
             return f"the last {len(entries)} commits are all of offset {last.offset:,}, lag {lag:,}"
         case Rule.FALLING_BEHIND:
             return _falling_behind_reason(entries, lag)
+        case Rule.OVER_RECORDS | Rule.OVER_SECONDS:
+            return threshold_reason(rule, lag)
+        case _ if rule in warren.OWN_RULES:
+            return warren.reason(rule, entries, lag, now_ms)
         case _:
             return f"lag {lag:,}, and it fell within the last {len(entries)} commits"
 

@@ -17,6 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
+from warren.errors import StartOverError
 from warren.sources.folding import Folder, FoldSettings
 from warren.sources.kafka import EARLIEST, LATEST, ClientConfig, offsets_at, partitions_of, process_consumer
 from warren.sources.planning import Range, balanced, limited_ends, ranges_between
@@ -119,6 +120,7 @@ class CommitsReader(DataSourceStreamReader):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         starts = Position.from_offset(start).positions
         ends = self._offsets(LATEST)
+        self._check_ends(starts, ends)
         stops = limited_ends(starts, ends, limit.max_rows) if isinstance(limit, ReadMaxRows) else ends
         behind = {partition: end for partition, end in ends.items() if end > stops[partition]}
         # A partition without a leader has no end now, and the topic may be away: what was read stays read.
@@ -141,6 +143,16 @@ class CommitsReader(DataSourceStreamReader):
             for records in worker_reader(self._options.client, self._options.topic).read(partition.ranges):
                 folder.add(records)
         yield from folder.rows(partition.progress.positions, partition.progress.behind)
+
+    def _check_ends(self, starts: dict[int, int], ends: dict[int, int]) -> None:
+        """A partition that ends before what was read of it is another one, or has lost records."""
+        for partition, end in ends.items():
+            if end < starts.get(partition, 0):
+                message = (
+                    f"Partition {partition} of {self._options.topic} ends at {end}, but was read up to "
+                    f"{starts[partition]}: the topic was recreated or has lost records, so all of it is read again."
+                )
+                raise StartOverError(message)
 
     def _offsets(self, where: int) -> dict[int, int]:
         consumer = process_consumer(self._options.client, **{"isolation.level": "read_committed"})

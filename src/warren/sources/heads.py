@@ -82,7 +82,8 @@ class HeadsReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # High watermarks, as Burrow and Kafka's own tools measure lag.
         consumer = process_consumer(self._options.client, **{"isolation.level": "read_uncommitted"})
-        partitions = _known_partitions(consumer, self._options)
+        known = _known_topics(consumer, self._options)
+        partitions = known.partitions
         observed_ms = int(time.time() * 1000)  # before the question: the ends are those of a moment not earlier
         ends = offsets_at(consumer, partitions, LATEST)
         log_starts = offsets_at(consumer, partitions, EARLIEST)
@@ -93,12 +94,14 @@ class HeadsReader(DataSourceStreamReader):
                 pa.array([ends.get(one, UNKNOWN) for one in partitions], pa.int64()),
                 pa.array([log_starts.get(one, UNKNOWN) for one in partitions], pa.int64()),
                 pa.array([observed_ms] * len(partitions), pa.int64()),
+                pa.array([known.cluster_id] + [None] * (len(partitions) - 1), pa.string())[: len(partitions)],
             ],
             schema=HEAD_ROWS,
         )
 
 
 class _TopicList(NamedTuple):
+    cluster_id: str
     partitions: list[tuple[str, int]]
     read_at_s: float
 
@@ -106,16 +109,18 @@ class _TopicList(NamedTuple):
 _topic_lists: dict[str, _TopicList] = {}
 
 
-def _known_partitions(consumer: Consumer, options: HeadsOptions) -> list[tuple[str, int]]:
+def _known_topics(consumer: Consumer, options: HeadsOptions) -> _TopicList:
     """All partitions of the cluster; asked for anew when the list is older than topic-refresh."""
     key = cache_key(options.client)
     known = _topic_lists.get(key)
     if known is None or time.monotonic() - known.read_at_s >= options.topic_refresh_s:
-        known = _topic_lists[key] = _TopicList(_list_partitions(consumer), time.monotonic())
-    return known.partitions
+        known = _topic_lists[key] = _list_topics(consumer)
+    return known
 
 
-def _list_partitions(consumer: Consumer) -> list[tuple[str, int]]:
+def _list_topics(consumer: Consumer) -> _TopicList:
     with kafka_errors("listing topics"):
-        topics = consumer.list_topics(timeout=REQUEST_TIMEOUT_S).topics
-    return [(name, number) for name, topic in sorted(topics.items()) for number in sorted(topic.partitions)]
+        metadata = consumer.list_topics(timeout=REQUEST_TIMEOUT_S)
+    topics = sorted(metadata.topics.items())
+    partitions = [(name, number) for name, topic in topics for number in sorted(topic.partitions)]
+    return _TopicList(metadata.cluster_id or "", partitions, time.monotonic())

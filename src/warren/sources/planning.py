@@ -30,7 +30,7 @@ def limited_ends(starts: dict[int, int], ends: dict[int, int], max_records: int)
     batch = {partition: starts.get(partition, 0) for partition in ends}
     room = max(max_records, 1)
     for partition in sorted(ends, key=lambda number: (ends[number] - batch[number], number)):
-        taken = min(max(ends[partition] - batch[partition], 0), room)
+        taken = min(ends[partition] - batch[partition], room)
         batch[partition] += taken
         room -= taken
     return batch

@@ -61,7 +61,7 @@ class RangeReader:
         }
         self._consumer: Consumer = make_consumer(client, **settings)
         self._topic = topic
-        self._positions: dict[int, int | None] = {}  # of assigned partitions; None = not known, seek first
+        self._positions: dict[int, int | None] = {}  # of assigned partitions; None = beyond its range
 
     def read(self, ranges: list[Range]) -> Iterator[Records]:
         """All records of `ranges`, in chunks."""
@@ -91,15 +91,16 @@ class RangeReader:
     def _take(self, messages: list[Message], open_ranges: dict[int, Range]) -> Records:
         """The records that lie in an open range; closes the ranges that are done."""
         keys = [message.key() for message in messages]
+        events: list[Message] = []
         if None in keys:  # what has no key may be an event instead of a record
-            for message in messages:
-                if message.error() is not None:
-                    self._note_event(message, open_ranges)
+            events = [message for message in messages if message.error() is not None]
             messages = [message for message in messages if message.error() is None]
             keys = [message.key() for message in messages]
         partition = np.array([message.partition() for message in messages], np.int64)
         offset = np.array([message.offset() for message in messages], np.int64)
         inside = self._within(partition, offset, open_ranges)
+        for event in events:  # after the records: the end of a partition comes behind its last ones
+            self._note_event(event, open_ranges)
         values = [message.value() for message in messages]
         if inside.all():
             return Records(partition, offset, keys, values)
@@ -135,19 +136,22 @@ class RangeReader:
 
     def _go_to(self, one: Range) -> None:
         at = TopicPartition(self._topic, one.partition, one.start)
-        if one.partition not in self._positions:
-            self._consumer.incremental_assign([at])
-        else:
-            if self._positions[one.partition] != one.start:
-                self._consumer.seek(at)
-            self._consumer.resume([at])
+        if self._positions.get(one.partition) == one.start:
+            return
+        if one.partition in self._positions:
+            self._consumer.incremental_unassign([at])
+        self._consumer.incremental_assign([at])
         self._positions[one.partition] = one.start
 
     def _rest(self, partitions: list[int]) -> None:
         """Stop fetching what was read beyond a range: it must be read again.
 
         The others go on, so that what comes next is here when it is asked for. It also keeps the library awake: with
-        every partition paused its threads sleep, and take up to a second to notice a resume.
+        nothing to fetch its threads sleep, and take up to a second to notice that there is something again.
         """
-        surplus = [number for number in partitions if self._positions[number] is None]
-        self._consumer.pause([TopicPartition(self._topic, number) for number in surplus])
+        surplus = [number for number in partitions if self._positions.get(number) is None]
+        assigned = [TopicPartition(self._topic, number) for number in surplus if number in self._positions]
+        if assigned:
+            self._consumer.incremental_unassign(assigned)
+        for number in surplus:
+            self._positions.pop(number, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +48,13 @@ class BlockAllocator:
     def release(self, block: Block) -> None:
         """Take a block back."""
         self._free[block.length].append(block.start)
+
+    def adopt(self, blocks: Iterable[Block]) -> None:
+        """Take over blocks that were handed out by another allocator; what lies between them is free."""
+        for block in sorted(blocks):
+            if block.start > self.used_rows:
+                self.release(Block(self.used_rows, block.start - self.used_rows))
+            self.used_rows = block.start + block.length
 
 
 def grown(column: NDArray[np.generic], rows: int, fill: int) -> NDArray[np.generic]:

@@ -27,6 +27,7 @@ class HeadRows(NamedTuple):
     end: Int64
     log_start: Int64
     observed_ms: int
+    cluster_id: str = ""
 
 
 class Heads:
@@ -70,6 +71,18 @@ class Heads:
         for column in (self.end, self.observed_ms, self.newest, self.log_start):
             column[..., target] = column[..., old.rows]
         self._blocks.release(old)
+
+    @property
+    def used_rows(self) -> int:
+        """Rows up to here are, or were, in use."""
+        return self._blocks.used_rows
+
+    def adopt(self, topics: dict[str, Block]) -> None:
+        """Take over rows that were laid out before; their content comes after."""
+        self._blocks.adopt(topics.values())
+        self.topics = dict(topics)
+        self._grow()
+        self._clear(slice(0, self._blocks.used_rows))
 
     def forget(self, topic: str) -> None:
         """The topic is gone."""

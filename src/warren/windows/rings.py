@@ -73,10 +73,12 @@ class Rings:
         self.observed_s = np.zeros(shape, np.uint32)  # whole seconds, as Burrow shows them, at half the memory
         self.newest: Int32 = np.zeros(0, np.int32)
         self.count: Int32 = np.zeros(0, np.int32)
+        self.touched: Bool = np.zeros(0, np.bool_)
+        """Rows changed since whoever cares (the snapshot) last set this to False."""
 
     def grow(self, rows: int) -> None:
         """Make room for `rows` rows."""
-        for name in ("offset", "timestamp_ms", "order", "lag", "observed_s", "newest", "count"):
+        for name in ("offset", "timestamp_ms", "order", "lag", "observed_s", "newest", "count", "touched"):
             setattr(self, name, grown(getattr(self, name), rows, 0))
 
     def clear(self, rows: Int64 | slice) -> None:
@@ -84,6 +86,7 @@ class Rings:
         self.count[rows] = 0
         self.newest[rows] = 0
         self.lag[:, rows] = NULL_LAG  # so that no forgotten entry waits for a head
+        self.touched[rows] = True
 
     def move(self, source: slice, target: slice) -> None:
         """Copy the rings of `source` rows to as many `target` rows, and clear the source."""
@@ -91,6 +94,7 @@ class Rings:
             column[:, target] = column[:, source]
         self.newest[target] = self.newest[source]
         self.count[target] = self.count[source]
+        self.touched[target] = True
         self.clear(source)
 
     def newest_order(self, rows: Int64) -> Int64:
@@ -112,6 +116,7 @@ class Rings:
         self.lag[slot, rows] = PENDING_LAG - np.where(merge, since_ms, 0)
         self.newest[rows] = slot
         self.count[rows] = np.minimum(self.count[rows] + opened, self.intervals)
+        self.touched[rows] = True
 
     def _merges(self, since_ms: Int64) -> Bool:
         """Whether a commit this long after an entry overwrites it instead of opening the next one.
@@ -155,6 +160,19 @@ class Rings:
             self.lag[slot, row] = entry.lag
         self.newest[row] = len(entries) - 1
         self.count[row] = len(entries)
+        self.touched[row] = True
+
+    def set_lag(self, slot: Int64, row: Int64, lag: Int64) -> None:
+        """Write down lags that were waited for."""
+        self.lag[slot, row] = lag
+        self.touched[row] = True
+
+    def waiting_rows(self) -> Int64:
+        """Rows with a lag that waits for a head."""
+        waiting = np.zeros(len(self.count), np.bool_)
+        for lag in self.lag:
+            waiting |= lag <= PENDING_LAG
+        return np.flatnonzero(waiting)
 
     def ordered(self, rows: Int64) -> Ordered:
         """The windows of `rows`, oldest entry first."""

@@ -55,6 +55,7 @@ HEAD_ROWS = pa.schema(
         ("end", pa.int64()),
         ("log_start", pa.int64()),
         ("observed_ms", pa.int64()),
+        ("cluster_id", pa.string()),  # in the first row only
     ]
 )
 
@@ -91,6 +92,7 @@ def head_rows(table: pa.Table) -> HeadRows:
         end=_numbers(table, "end"),
         log_start=_numbers(table, "log_start"),
         observed_ms=pc.max(table["observed_ms"]).as_py() or 0,
+        cluster_id=pc.max(table["cluster_id"]).as_py() or "",
     )
 
 

@@ -6,7 +6,7 @@ One writer at a time; whoever shares a store between threads holds a lock around
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -232,6 +232,32 @@ class Windows:
             owners=owners,
         )
 
+    # -- being written down, and read back ----------------------------------------------------------------------
+
+    @property
+    def used_rows(self) -> int:
+        """Rows up to here are, or were, in use."""
+        return self._blocks.used_rows
+
+    def groups_with_blocks(self) -> Iterator[tuple[str, dict[str, Block], dict[tuple[str, int], Owner]]]:
+        """Every group with its rows and owners, also what is not shown."""
+        for name, group in self._groups.items():
+            yield name, group.topics, group.owners
+
+    def adopt(self, blocks: Iterable[tuple[str, str, Block]], owners: dict[str, dict[tuple[str, int], Owner]]) -> None:
+        """Take over rows that were laid out before; `rings` and `heads` hold their content already."""
+        for name, topic, block in blocks:
+            self._groups.setdefault(name, _Group()).topics[topic] = block
+            self._groups_of_topic.setdefault(topic, set()).add(name)
+        for name, owned in owners.items():
+            self._groups[name].owners = owned
+        self._blocks.adopt(block for group in self._groups.values() for block in group.topics.values())
+        self._grow()
+        for group in self._groups.values():
+            for topic, block in group.topics.items():
+                self._point_at_heads(topic, block)
+        self._pending[self.rings.waiting_rows()] = True
+
     # -- rows ----------------------------------------------------------------------------------------------------
 
     def _apply_turn(self, at: Int64, rows: CommitRows, now_ms: int) -> None:
@@ -253,7 +279,7 @@ class Windows:
         commit_ms = self.rings.timestamp_ms[slot, row] + (PENDING_LAG - self.rings.lag[slot, row])
         lag = self.heads.lag_of(self._head_row[row], self.rings.offset[slot, row], commit_ms)
         known = lag != PENDING_LAG
-        self.rings.lag[slot[known], row[known]] = lag[known]
+        self.rings.set_lag(slot[known], row[known], lag[known])
         self._pending[at] = False
         self._pending[row[~known]] = True
 

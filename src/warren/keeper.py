@@ -1,0 +1,95 @@
+"""Keeps the state of all clusters over restarts: restores it at the start, saves it every so often and at the end."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import structlog
+
+from warren.snapshots import SnapshotError, SnapshotReader, SnapshotWriter, previous, set_aside, write_error
+from warren.state import ClusterState
+
+log = structlog.get_logger()
+
+LONGEST_AGE_MS = 24 * 3600 * 1000
+"""Kafka keeps tombstones for a day: what is older may have missed one."""
+
+
+class Keeper:
+    """One snapshot file for each cluster in a directory."""
+
+    def __init__(
+        self, clusters: Mapping[str, ClusterState], directory: Path, interval_s: float, now_ms: Callable[[], int]
+    ) -> None:
+        self._clusters = clusters
+        self._directory = directory
+        self._interval_s = interval_s
+        self._now_ms = now_ms
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._save_now_and_then, name="keeper", daemon=True)
+
+    def restore(self) -> None:
+        """Bring back what was saved last; what cannot be used is set aside and told."""
+        for cluster in self._clusters.values():
+            path = self._path(cluster.name)
+            for candidate in (path, previous(path)):
+                if candidate.exists() and self._restore(cluster, candidate):
+                    break
+
+    def start(self) -> None:
+        """Begin saving."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Save a last time."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self.save()
+
+    def save(self) -> None:
+        """Save every cluster that has anything to say; a failure is told, and the file before stays."""
+        for cluster in self._clusters.values():
+            if not cluster.is_worth_saving:
+                continue
+            path = self._path(cluster.name)
+            try:
+                with SnapshotWriter(path, cluster.header(self._now_ms())) as file:
+                    cluster.save(file)
+            except OSError as error:
+                log.error("snapshot not written", cluster=cluster.name, error=write_error(path, error))
+            except SnapshotError as error:
+                log.warning("snapshot not written", cluster=cluster.name, error=str(error))
+
+    def _save_now_and_then(self) -> None:
+        while not self._stop.wait(self._interval_s):
+            self.save()
+
+    def _restore(self, cluster: ClusterState, path: Path) -> bool:
+        started_s = time.monotonic()
+        try:
+            file = SnapshotReader(path)
+            self._check(cluster, file)
+            cluster.restore(file)
+        except SnapshotError as error:
+            log.warning("snapshot not used", cluster=cluster.name, error=str(error), kept_as=str(set_aside(path)))
+            return False
+        age_s = (self._now_ms() - file.header.created_ms) // 1000
+        took_s = round(time.monotonic() - started_s, 2)
+        log.info("restored", cluster=cluster.name, groups=len(cluster.groups()), age_s=age_s, took_s=took_s)
+        return True
+
+    def _check(self, cluster: ClusterState, file: SnapshotReader) -> None:
+        if file.header.cluster != cluster.name:
+            message = f"It is of cluster {file.header.cluster}, not of {cluster.name}."
+            raise SnapshotError(message)
+        if self._now_ms() - file.header.created_ms > LONGEST_AGE_MS:
+            message = "It is older than a day, so deletions since may be gone from the topic; all is read again."
+            raise SnapshotError(message)
+
+    def _path(self, cluster: str) -> Path:
+        return self._directory / f"{re.sub(r'[^a-z0-9_.-]', '_', cluster)}.snapshot"

@@ -1,0 +1,221 @@
+"""Warren's own rules: Burrow's questions, asked so that fewer answers are wrong.
+
+  1  lag now at most the allowed lag                                                      OK
+  2  silent for several times the usual distance of commits, while there was work         STOP
+  3  the newest commit is below the highest of the window                                 REWIND
+  4  fewer than three commits, or than three of them with a known lag                     OK
+  5  every commit is of the same offset, and none of them was made at the end             STALL
+  6  the lag climbs, and is more than the group reads between two commits                 WARN
+  7  otherwise                                                                            OK
+
+What differs from Burrow, by the numbers of its known defects:
+
+  D26  one commit is no usual distance: until there are three, silence means five minutes.
+  D27  the trend of the known lags decides, so one dip or one zero in it hides nothing. The test is Mann and Kendall's:
+       of all pairs of lags, those that rise less those that fall must be two thirds. It asks for the order only, so one
+       wild value cannot tip it, and it is easily told. Since some noise looks like a trend for a while, the lag must
+       also be more than the group reads in one go; below that it is not behind, it is at work.
+  D28  every step back counts. If any was not made up for, the highest offset of the window is above the newest.
+  D29  silence is measured against the median distance of commits: one long pause in the window does not stretch it.
+  D30  silence counts from when there was something to commit, not from the last commit of an idle topic.
+  D31  a lag that is not known is no evidence of anything.
+  D32  commits carry the brokers' time, so the brokers' clock says how old they are.
+  D35  the allowed lag is allowed in "was at the end lately", too.
+
+A lag that stays as it is is WARN in Burrow and OK here: the group keeps up. A high one is for thresholds to say.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from warren.rules.burrow import Settings, Verdicts, is_stalled, share_complete, was_caught_up
+from warren.rules.rule import Rule, filled, first_yes, last_entry, status_of
+from warren.windows.columns import Bool, Int64
+from warren.windows.heads import UNKNOWN
+from warren.windows.rings import Entry, Ordered
+from warren.windows.store import GroupWindows
+
+ENOUGH_COMMITS = 3
+"""Two distances and a trend of three: less says nothing about what is usual."""
+
+SILENT_DISTANCES = 3
+"""So many usual distances without a commit are silence."""
+
+SHORTEST_SILENCE_MS = 60_000
+"""Longer than Kafka's default session.timeout.ms of 45 s: when a member dies, another one takes over by then."""
+
+SILENCE_OF_A_NEW_GROUP_MS = 300_000
+"""Kafka's default max.poll.interval.ms: who takes longer for one batch is put out of the group."""
+
+SHORTEST_DISTANCE_MS = 5_000
+"""Kafka's default auto.commit.interval.ms: who commits more often still reads ahead about as far."""
+
+
+def judge(
+    group: GroupWindows,
+    settings: Settings,
+    *,
+    now_ms: int,
+    unread_since_ms: Int64 | None = None,
+    clock_skew_ms: int = 0,
+) -> Verdicts:
+    """Judge every partition of a group at `now_ms`.
+
+    `unread_since_ms`: since when, by our clock, more is unread than allowed, as `HeadHistory.passed_since` tells of
+    `first_too_many`; not above 0 where that is not known. `clock_skew_ms`: the brokers' clock less ours.
+    """
+    window, allowed = group.window, settings.allowed_lag
+    complete = share_complete(group)
+    if unread_since_ms is None:
+        unread_since_ms = np.full(len(group.head), UNKNOWN, np.int64)
+    silent_ms = silence_ms(window, unread_since_ms, now_ms, clock_skew_ms)
+    excused = (unread_since_ms <= 0) & was_at_end_lately(group, allowed)
+    questions = [
+        (Rule.NO_COMMIT, window.length == 0),
+        (Rule.INCOMPLETE, complete < np.float32(settings.minimum_complete)),
+        (Rule.NO_HEAD, group.head == UNKNOWN),
+        (Rule.CAUGHT_UP, group.current_lag <= allowed),
+        (Rule.SILENT, (silent_ms > longest_usual_silence_ms(window)) & ~excused),
+        (Rule.WENT_BACK, has_gone_back(window)),
+        (Rule.TOO_FEW_COMMITS, window.length < ENOUGH_COMMITS),
+        (Rule.UNKNOWN_LAG, known_lags(window).sum(axis=0) < ENOUGH_COMMITS),
+        (Rule.STALLED, is_stalled(window) & ~was_caught_up(window, allowed)),
+        (Rule.CLIMBING, lag_climbs(window) & (last_known_lag(window) > np.maximum(read_in_one_go(window), allowed))),
+        (Rule.CAUGHT_UP_LATELY, was_caught_up(window, allowed)),
+    ]
+    rule = first_yes(questions, otherwise=Rule.NOT_CLIMBING)
+    return Verdicts(status_of(rule), rule, complete)
+
+
+def first_too_many(group: GroupWindows, settings: Settings) -> Int64:
+    """The offset whose record makes the lag of each partition larger than allowed."""
+    return last_entry(group.window.offset, group.window) + settings.allowed_lag
+
+
+def silence_ms(window: Ordered, unread_since_ms: Int64, now_ms: int, clock_skew_ms: int) -> Int64:
+    """For how long a commit could have come: since the last one, and since there was something to commit."""
+    commit_ms = last_entry(window.timestamp_ms, window)
+    work_ms = np.where(unread_since_ms > 0, unread_since_ms + clock_skew_ms, commit_ms)
+    return now_ms + clock_skew_ms - np.maximum(commit_ms, work_ms)
+
+
+def longest_usual_silence_ms(window: Ordered) -> Int64:
+    """More than this is silence."""
+    longest = np.maximum(SILENT_DISTANCES * usual_distance_ms(window), SHORTEST_SILENCE_MS)
+    return np.where(window.length < ENOUGH_COMMITS, np.maximum(longest, SILENCE_OF_A_NEW_GROUP_MS), longest)
+
+
+def usual_distance_ms(window: Ordered) -> Int64:
+    """The median time between two commits (the lower one of two), 0 where there are not two."""
+    columns = np.arange(window.offset.shape[1])
+    if len(window.offset) < 2:
+        return np.zeros(len(columns), np.int64)
+    distance = np.maximum(np.diff(window.timestamp_ms, axis=0), 0)
+    distance = np.sort(np.where(filled(window)[1:], distance, np.iinfo(np.int64).max), axis=0)
+    median = distance[np.maximum(window.length - 2, 0) // 2, columns]
+    return np.where(window.length < 2, 0, median)
+
+
+def was_at_end_lately(group: GroupWindows, allowed_lag: int) -> Bool:
+    """Whether some remembered end is at most the allowed lag above the last commit."""
+    last = last_entry(group.window.offset, group.window)
+    at_end: Bool = (group.lowest_head != UNKNOWN) & (group.lowest_head <= last + allowed_lag)
+    return at_end
+
+
+def has_gone_back(window: Ordered) -> Bool:
+    """Whether any step back was not made up for: then the highest offset is above the newest one."""
+    highest = np.where(filled(window), window.offset, 0).max(axis=0)
+    gone_back: Bool = highest > last_entry(window.offset, window)
+    return gone_back
+
+
+def known_lags(window: Ordered) -> Bool:
+    """Which entries have a known lag."""
+    known: Bool = filled(window) & (window.lag >= 0)
+    return known
+
+
+def last_known_lag(window: Ordered) -> Int64:
+    """The newest known lag of each window, UNKNOWN where there is none."""
+    last = np.full(window.lag.shape[1], UNKNOWN, np.int64)
+    for lag, known in zip(window.lag, known_lags(window), strict=True):
+        last = np.where(known, lag, last)
+    return last
+
+
+def lag_climbs(window: Ordered) -> Bool:
+    """Whether of all pairs of known lags those that rise, less those that fall, are at least two thirds."""
+    known = known_lags(window)
+    rising, pairs = (np.zeros(window.lag.shape[1], np.int64) for _ in range(2))
+    for apart in range(1, len(window.lag)):
+        both = known[apart:] & known[:-apart]
+        rising += (np.sign(window.lag[apart:] - window.lag[:-apart]) * both).sum(axis=0)
+        pairs += both.sum(axis=0)
+    climbs: Bool = (pairs > 0) & (3 * rising >= 2 * pairs)
+    return climbs
+
+
+def records_read(window: Ordered) -> Int64:
+    """How many records the commits of each window went forward by; going back is not unreading."""
+    forward = np.maximum(np.diff(window.offset, axis=0), 0)
+    read: Int64 = (forward * filled(window)[1:]).sum(axis=0)
+    return read
+
+
+def span_ms(window: Ordered) -> Int64:
+    """From the first commit of each window to the last."""
+    span: Int64 = last_entry(window.timestamp_ms, window) - window.timestamp_ms[0]
+    return span
+
+
+def read_in_one_go(window: Ordered) -> Int64:
+    """How many records each group reads in the usual distance of its commits."""
+    distance = np.maximum(usual_distance_ms(window), SHORTEST_DISTANCE_MS)
+    # in float64, for a product of two large numbers would overflow
+    read: Int64 = (records_read(window) * (distance / np.maximum(span_ms(window), 1))).astype(np.int64)
+    return read
+
+
+OWN_RULES = frozenset(
+    {Rule.SILENT, Rule.WENT_BACK, Rule.TOO_FEW_COMMITS, Rule.UNKNOWN_LAG, Rule.CLIMBING, Rule.NOT_CLIMBING}
+)
+"""The rules that only this rule set has."""
+
+# -- in words --------------------------------------------------------------------------------------------------------
+
+
+def reason(rule: Rule, entries: list[Entry], lag: int, now_ms: int) -> str:
+    """Why this rule set judges as it does, for its own rules; `entries` are not empty."""
+    lags = [entry.lag for entry in entries if entry.lag is not None]
+    match rule:
+        case Rule.SILENT:
+            return _silence_in_words(entries, lag, now_ms)
+        case Rule.WENT_BACK:
+            return _step_back_in_words(entries)
+        case Rule.TOO_FEW_COMMITS:
+            return f"lag {lag:,}, but only {len(entries)} of at least {ENOUGH_COMMITS} commits seen to tell a trend"
+        case Rule.UNKNOWN_LAG:
+            return f"lag {lag:,}, but known at only {len(lags)} of {len(entries)} commits, too few to tell a trend"
+        case Rule.CLIMBING:
+            return f"lag climbs over the last {len(entries)} commits: from {lags[0]:,} to {lags[-1]:,}, {lag:,} now"
+        case _:
+            return f"lag {lag:,}, but it does not climb: {lags[0]:,} then, {lags[-1]:,} at the last commit"
+
+
+def _silence_in_words(entries: list[Entry], lag: int, now_ms: int) -> str:
+    silent_s = (now_ms - entries[-1].timestamp_ms) // 1000
+    if len(entries) < ENOUGH_COMMITS:
+        return f"no commit for {silent_s:,} s after only {len(entries)}, lag {lag:,}"
+    distances = sorted(max(after.timestamp_ms - before.timestamp_ms, 0) for before, after in pairwise(entries))
+    usual_s = distances[(len(distances) - 1) // 2] / 1000
+    return f"no commit for {silent_s:,} s, usually one every {usual_s:,.0f} s, lag {lag:,}"
+
+
+def _step_back_in_words(entries: list[Entry]) -> str:
+    offsets = [entry.offset for entry in entries]
+    highest = max(range(len(offsets)), key=lambda i: (offsets[i], i))
+    return f"went back from offset {offsets[highest]:,} to {offsets[highest + 1]:,} and has not reached it again"

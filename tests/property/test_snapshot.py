@@ -1,0 +1,129 @@
+"""Snapshots: whatever happened before, what is read back is what was written, and goes on the same way."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.property.test_windows import PARTITIONS, Commit, apply, histories, limits
+from tests.scenario import GROUP, TOPIC, head_rows
+from tests.unit.test_v3 import commit_table, head_table
+from warren import state as state_module
+from warren.rules.burrow import Settings
+from warren.snapshots import SnapshotReader, SnapshotWriter
+from warren.state import ClusterState
+from warren.windows.store import GroupWindows, Limits, Windows
+
+CONSUMERS = {"c": "__consumer_offsets"}
+
+
+def saved_and_restored(state: ClusterState, limits: Limits) -> ClusterState:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "x.snapshot"
+        with SnapshotWriter(path, state.header(1)) as file:
+            state.save(file)
+        restored = ClusterState(state.name, limits, Settings(), CONSUMERS)
+        restored.restore(SnapshotReader(path))
+        return restored
+
+
+def shown(windows: Windows) -> dict[str, object]:
+    return {name: as_lists(windows.group(name)) for name in windows.groups()}
+
+
+def as_lists(group: GroupWindows | None) -> object:
+    assert group is not None
+    window = group.window
+    filled = np.arange(len(window.offset))[:, None] < window.length
+    columns = [np.where(filled, column, 0).tolist() for column in window[:5]]
+    return columns, window.length.tolist(), group.head.tolist(), group.lowest_head.tolist(), group.owners
+
+
+@settings(max_examples=60, deadline=None)
+@given(histories, histories, limits, st.integers(1, 3))
+def test_a_restored_store_is_the_same_and_goes_on_the_same(
+    before: list[Commit], after: list[Commit], of: Limits, chunk_rows: int
+) -> None:
+    state = ClusterState("x", of, Settings(), CONSUMERS)
+    state._windows.apply_heads(head_rows({TOPIC: [100] * PARTITIONS}, 1))
+    apply(state._windows, list(enumerate(before)))
+    state_module.CHUNK_ROWS = chunk_rows
+    try:
+        restored = saved_and_restored(state, of)
+    finally:
+        state_module.CHUNK_ROWS = 65_536
+    assert shown(restored._windows) == shown(state._windows)
+
+    for store in (state._windows, restored._windows):
+        apply(store, list(enumerate(after, start=len(before))))
+        store.apply_heads(head_rows({TOPIC: [120] * (PARTITIONS + 2), "new": [5]}, 30_000))
+
+    assert shown(restored._windows) == shown(state._windows)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 50), max_size=12), st.integers(1, 8), st.integers(1, 8))
+def test_with_another_number_of_intervals_the_newest_commits_stay(offsets: list[int], old: int, new: int) -> None:
+    state = ClusterState("x", Limits(old), Settings(), CONSUMERS)
+    state.apply_head_rows(head_table({TOPIC: [100]}, 1), now_ms=1)
+    commits = [(GROUP, TOPIC, 0, offset, 1000 * number) for number, offset in enumerate(offsets)]
+    state.apply_commit_rows("c", commit_table(*commits), now_ms=20_000)
+    restored = saved_and_restored(state, Limits(new))
+
+    verdict = restored.judge(GROUP, now_ms=20_000)
+    entries = verdict.partitions[0].entries if verdict else []
+    assert [entry.offset for entry in entries] == offsets[-min(old, new) :]
+
+
+class BusyWriter(SnapshotWriter):
+    """A snapshot file during whose writing the state goes on changing."""
+
+    def __init__(self, path: Path, state: ClusterState, steps: list[list[Commit]]) -> None:
+        super().__init__(path, state.header(1))
+        self._state, self._steps, self._order = state, steps, 1000
+        self.expected: dict[str, object] = {}
+
+    def write(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+        super().write(schema, self._between(batches))
+
+    def _between(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        while True:
+            if self._steps:
+                step = self._steps.pop()
+                apply(self._state._windows, list(enumerate(step, start=self._order)))
+                self._order += len(step)
+            as_of_now = shown(self._state._windows)
+            batch = next(batches, None)
+            if batch is None:
+                return
+            if "row" in batch.schema.names:
+                self.expected = as_of_now
+            yield batch
+
+
+@settings(max_examples=60, deadline=None)
+@given(histories, st.lists(histories, max_size=6), limits)
+def test_a_snapshot_written_while_commits_come_in_is_of_one_moment(
+    before: list[Commit], meanwhile: list[list[Commit]], of: Limits
+) -> None:
+    state = ClusterState("x", of, Settings(), CONSUMERS)
+    state._windows.apply_heads(head_rows({TOPIC: [100] * PARTITIONS}, 1))
+    apply(state._windows, list(enumerate(before)))
+    state_module.CHUNK_ROWS = 1
+    try:
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "x.snapshot"
+            with BusyWriter(path, state, meanwhile) as file:
+                state.save(file)
+            restored = ClusterState("x", of, Settings(), CONSUMERS)
+            restored.restore(SnapshotReader(path))
+    finally:
+        state_module.CHUNK_ROWS = 65_536
+
+    assert shown(restored._windows) == file.expected
