@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from pathlib import Path
@@ -14,6 +15,8 @@ from warren.config.model import Config, HttpServer
 from warren.keeper import Keeper
 from warren.parallel import run_in_parallel
 from warren.rules.burrow import Settings
+from warren.rules.insight import Threshold
+from warren.rules.policy import Policy, RulesFor, ThresholdFor
 from warren.serve.server import HttpListener
 from warren.serve.v3 import make_app
 from warren.sources.commits import CommitsOptions, CommitsSource
@@ -110,7 +113,19 @@ def _cluster_state(config: Config, name: str) -> ClusterState:
     limits = Limits(storage.intervals, storage.min_distance * 1000, storage.expire_group * 1000)
     settings = Settings(evaluator.allowed_lag, evaluator.minimum_complete)
     consumers = {module: one.offsets_topic for module, one in config.consumer.items() if one.cluster == name}
-    return ClusterState(name, limits, settings, consumers)
+    return ClusterState(name, limits, settings, consumers, _policy(config, name))
+
+
+def _policy(config: Config, cluster: str) -> Policy:
+    rules = [one for one in config.rules.values() if re.search(one.cluster, cluster)]
+    thresholds = [one for one in config.threshold.values() if re.search(one.cluster, cluster)]
+    return Policy(
+        tuple(RulesFor(re.compile(one.group), one.use) for one in rules),
+        tuple(
+            ThresholdFor(re.compile(one.group), re.compile(one.topic), Threshold(one.records, one.seconds))
+            for one in thresholds
+        ),
+    )
 
 
 def _heads_plan(config: Config, state: ClusterState) -> QueryPlan:

@@ -16,7 +16,8 @@ import structlog
 
 from warren.errors import StartOverError
 from warren.rules.burrow import Settings
-from warren.rules.verdict import GroupVerdict, judge_group
+from warren.rules.policy import Policy
+from warren.rules.verdict import GroupVerdict, facts_of, judge_group
 from warren.snapshots import Header, SnapshotError, SnapshotReader, SnapshotWriter
 from warren.windows import snapshot
 from warren.windows.rings import Rings
@@ -31,6 +32,7 @@ CHUNK_ROWS = 65_536
 ROUNDS = 100
 """So often are rows copied again that changed meanwhile, before the rest is copied in one go."""
 
+NO_POLICY = Policy()
 POSITIONS = pa.schema([("consumer", pa.string()), ("partition", pa.int32()), ("position", pa.int64())])
 
 
@@ -60,9 +62,17 @@ class Progress:
 class ClusterState:
     """One cluster; every method may be called from any thread."""
 
-    def __init__(self, name: str, limits: Limits, settings: Settings, offsets_topics: dict[str, str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        limits: Limits,
+        settings: Settings,
+        offsets_topics: dict[str, str],
+        policy: Policy = NO_POLICY,
+    ) -> None:
         self.name = name
         self.settings = settings
+        self.policy = policy
         self._windows = Windows(limits)
         self._progress = {consumer: Progress(topic) for consumer, topic in offsets_topics.items()}
         self._lock = threading.Lock()
@@ -178,11 +188,15 @@ class ClusterState:
         with self._lock:
             return self._windows.groups_of_topic(topic)
 
-    def judge(self, group: str, *, now_ms: int) -> GroupVerdict | None:
-        """What is said about a group now; None if it is not known."""
+    def judge(self, group: str, *, now_ms: int, rule_set: str = "") -> GroupVerdict | None:
+        """What is said about a group now, by its own rule set or another one; None if the group is not known."""
         with self._lock:
-            windows = self._windows.group(group)
-        return judge_group(group, windows, self.settings, now_ms=now_ms) if windows else None
+            facts = facts_of(self._windows, group, self.settings)
+        if facts is None:
+            return None
+        rules = rule_set or self.policy.rule_set_of(group)
+        thresholds = self.policy.thresholds_of(group, facts.windows.topics)
+        return judge_group(group, facts, self.settings, now_ms=now_ms, rule_set=rules, thresholds=thresholds)
 
     @property
     def intervals(self) -> int:
@@ -257,7 +271,7 @@ class ClusterState:
         for batch in file.batches():
             snapshot.restore_rings(rings, batch)
         rings = snapshot.resized(rings, limits.intervals, limits.min_distance_ms)
-        snapshot.restore_names(windows, rings, {name: file.table() for name in ("blocks", "owners", "topics", "heads")})
+        snapshot.restore_names(windows, rings, {name: file.table() for name in snapshot.NAMES})
         with self._lock:
             self._windows = windows
             self._cluster_id, self.restored_ms = file.header.cluster_id, file.header.created_ms

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from warren.windows.columns import UNKNOWN
 from warren.windows.head_history import NOT_YET, HeadHistory
-from warren.windows.heads import UNKNOWN
 
 DAY_MS = 24 * 3_600_000
 ROW = np.array([0])

@@ -26,7 +26,7 @@ from warren.demo.stage import make_config
 from warren.errors import ConfigError
 from warren.model import Status
 from warren.rules.burrow import Settings, is_rewound
-from warren.rules.verdict import GroupVerdict, judge_group
+from warren.rules.verdict import GroupVerdict, facts_of, judge_group
 from warren.windows.heads import HeadRows
 from warren.windows.rings import Ordered
 from warren.windows.store import CommitRows, Limits, Windows
@@ -87,9 +87,9 @@ def _verdicts(group: Group, hiccup_s: float) -> Iterator[GroupVerdict]:
             ]
             windows.apply_commits(_commits(group, offsets, committed_s, second), _ms(committed_s))
         if second >= SETTLED_S:
-            seen = windows.group(group.name)
-            assert seen is not None
-            yield judge_group(group.name, seen, Settings(), now_ms=_ms(second + 1))
+            facts = facts_of(windows, group.name, Settings())
+            assert facts is not None
+            yield judge_group(group.name, facts, Settings(), now_ms=_ms(second + 1))
 
 
 def _ms(at_s: float) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from warren.windows.columns import UNKNOWN
 from warren.windows.head_history import NOT_YET, HeadHistory
-from warren.windows.heads import UNKNOWN
 
 START_MS = 1_000_000
 

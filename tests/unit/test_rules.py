@@ -8,7 +8,8 @@ import pytest
 from tests import model
 from warren.model import Status
 from warren.rules.burrow import Settings, judge
-from warren.rules.verdict import judge_group, shortest_float
+from warren.rules.insight import LogFacts
+from warren.rules.verdict import GroupFacts, GroupVerdict, judge_group, shortest_float
 from warren.windows.rings import Ordered
 from warren.windows.store import GroupWindows, Owner
 
@@ -66,11 +67,19 @@ def windows_of(
         partition=np.arange(len(partitions)),
         window=Ordered(columns[0], columns[1], columns[1], columns[1], columns[2], length),
         owned=np.zeros(len(partitions), np.bool_),
+        head_row=np.full(len(partitions), -1),
         head=current,
+        log_start=np.full(len(partitions), -1),
         lowest_head=np.array([min(ends) if ends else -1 for ends in heads]),
         current_lag=np.where((length > 0) & (current >= 0), np.maximum(current - newest, 0), 0),
         owners=[Owner()] * len(partitions),
     )
+
+
+def judged(windows: GroupWindows, now_ms: int) -> GroupVerdict:
+    unknown, unknown_rate = np.full(len(windows.head), -1), np.full(len(windows.head), -1.0)
+    log = LogFacts(unknown, unknown, unknown, unknown_rate, unknown_rate)
+    return judge_group("g", GroupFacts(windows, log, unknown), Settings(), now_ms=now_ms)
 
 
 @pytest.mark.parametrize(("window", "heads", "now_s", "allowed", "status", "why"), WORKED)
@@ -91,9 +100,7 @@ def test_a_window_that_is_not_complete_enough_is_not_judged(minimum: float, stat
 
 def test_a_group_is_as_bad_as_its_worst_partition() -> None:
     good, late, stuck = "90@10/10 100@20/0", "10@10/10 20@20/20", "10@10/10 10@20/20"
-    verdict = judge_group(
-        "g", windows_of([parsed(good), parsed(late), parsed(stuck)], [[100], [90], [80]]), Settings(), now_ms=25_000
-    )
+    verdict = judged(windows_of([parsed(good), parsed(late), parsed(stuck)], [[100], [90], [80]]), 25_000)
 
     assert [one.status.name for one in verdict.partitions] == ["OK", "WARN", "STALL"]
     assert verdict.status is Status.ERR
@@ -103,7 +110,7 @@ def test_a_group_is_as_bad_as_its_worst_partition() -> None:
 
 
 def test_max_lag_is_the_first_partition_with_the_highest_lag_even_if_it_is_0() -> None:
-    verdict = judge_group("g", windows_of([[], []], [[5], [5]]), Settings(), now_ms=0)
+    verdict = judged(windows_of([[], []], [[5], [5]]), 0)
 
     assert verdict.max_lag is verdict.partitions[0]
     assert verdict.complete == 0
@@ -111,7 +118,7 @@ def test_max_lag_is_the_first_partition_with_the_highest_lag_even_if_it_is_0() -
 
 def test_complete_is_the_share_of_partitions_with_a_full_window() -> None:
     full = [(i, i * 1000, 0) for i in range(10)]
-    verdict = judge_group("g", windows_of([full, full[:3], full], [[9]] * 3), Settings(), now_ms=10_000)
+    verdict = judged(windows_of([full, full[:3], full], [[9]] * 3), 10_000)
 
     assert [one.complete for one in verdict.partitions] == [1.0, 0.3, 1.0]
     assert verdict.complete == 0.6666667
@@ -132,7 +139,7 @@ def test_complete_is_the_share_of_partitions_with_a_full_window() -> None:
     ],
 )
 def test_each_verdict_says_why(window: str, heads: list[int], now_s: int, reason: str) -> None:
-    verdict = judge_group("g", windows_of([parsed(window)], [heads]), Settings(), now_ms=now_s * 1000)
+    verdict = judged(windows_of([parsed(window)], [heads]), now_s * 1000)
 
     assert verdict.partitions[0].reason == reason
 

@@ -121,6 +121,24 @@ class Consumer(Section):
     group_denylist: Regex = ""
 
 
+class Rules(Section):
+    """`[rules.NAME]`: the rule set for groups that the patterns find; the first one that fits counts."""
+
+    use: Literal["burrow", "warren"]
+    cluster: Regex = ""
+    group: Regex = ""
+
+
+class ThresholdRule(Section):
+    """`[threshold.NAME]`: the lag from which on a partition is WARN whatever the rules say; the first that fits."""
+
+    cluster: Regex = ""
+    group: Regex = ""
+    topic: Regex = ""
+    records: int | None = Field(default=None, ge=0)
+    seconds: int | None = Field(default=None, ge=0)
+
+
 class Warren(Section):
     """`[warren]`: what Burrow does not have. `master` is Spark's."""
 
@@ -144,6 +162,8 @@ class Config(Section):
     evaluator: dict[str, Evaluator] = Field(default_factory=dict, max_length=1)
     cluster: dict[str, Cluster] = Field(default_factory=dict)
     consumer: dict[str, Consumer] = Field(default_factory=dict)
+    rules: dict[str, Rules] = Field(default_factory=dict)
+    threshold: dict[str, ThresholdRule] = Field(default_factory=dict)
 
     @property
     def the_storage(self) -> Storage:

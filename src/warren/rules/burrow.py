@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warren.rules.rule import Rule, any_entry, filled, first_yes, last_entry, status_of
-from warren.windows.columns import Bool, Int64
-from warren.windows.heads import UNKNOWN
+from warren.windows.columns import UNKNOWN, Bool, Int64
 from warren.windows.rings import Ordered
 from warren.windows.store import GroupWindows
 

@@ -14,9 +14,8 @@ from warren.model import Status
 from warren.rules.burrow import Verdicts
 from warren.rules.rule import Rule, last_entry, status_of
 from warren.rules.warren import known_lags, records_read, span_ms, usual_distance_ms
-from warren.windows.columns import Bool, Int64
+from warren.windows.columns import UNKNOWN, Bool, Int64
 from warren.windows.head_history import Float64
-from warren.windows.heads import UNKNOWN
 from warren.windows.rings import Ordered
 from warren.windows.store import GroupWindows
 

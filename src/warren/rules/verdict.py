@@ -9,11 +9,52 @@ import numpy as np
 
 from warren.model import Status
 from warren.rules import warren
-from warren.rules.burrow import Settings, judge
-from warren.rules.insight import threshold_reason
+from warren.rules.burrow import Settings, Verdicts
+from warren.rules.insight import Insight, LogFacts, Threshold, apply_thresholds, first_unread, insight, threshold_reason
 from warren.rules.rule import Rule
+from warren.rules.rule_sets import RULE_SETS
+from warren.windows.columns import Int64
 from warren.windows.rings import Entry
-from warren.windows.store import GroupWindows, Owner
+from warren.windows.store import GroupWindows, Owner, Windows
+
+
+class GroupFacts(NamedTuple):
+    """Everything that a verdict on one group goes by, taken at one moment."""
+
+    windows: GroupWindows
+    log: LogFacts
+    too_much_since_ms: Int64
+    """Since when more is unread than allowed."""
+
+
+def facts_of(store: Windows, group: str, settings: Settings) -> GroupFacts | None:
+    """Take what is known of a group; None if there is nothing to show."""
+    windows = store.group(group)
+    if windows is None:
+        return None
+    heads, rows = store.heads, windows.head_row
+    window_ms = windows.window.timestamp_ms[0]
+    log = LogFacts(
+        log_start=windows.log_start,
+        unread_since_ms=heads.history.time_of(rows, first_unread(windows, windows.log_start)),
+        history_since_ms=heads.history.oldest_ms(rows),
+        produced_per_s=heads.history.rate_per_s(rows, window_ms),
+        log_start_per_s=heads.log_start_history.rate_per_s(rows, np.zeros(len(rows), np.int64)),
+    )
+    return GroupFacts(windows, log, heads.history.passed_since(rows, warren.first_too_many(windows, settings)))
+
+
+class PartitionInsight(NamedTuple):
+    """What can be told beside the status; None where it cannot."""
+
+    lag_s: float | None
+    lag_s_at_least: float | None
+    consumed_per_s: float | None
+    produced_per_s: float | None
+    catch_up_s: float | None
+    commit_age_s: float | None
+    lost_records: int | None
+    loss_in_s: float | None
 
 
 class PartitionVerdict(NamedTuple):
@@ -28,6 +69,9 @@ class PartitionVerdict(NamedTuple):
     entries: list[Entry]
     current_lag: int
     complete: float
+    end_offset: int | None
+    log_start: int | None
+    insight: PartitionInsight
 
     @property
     def start(self) -> Entry | None:
@@ -52,9 +96,22 @@ class GroupVerdict(NamedTuple):
     reason: str
 
 
-def judge_group(name: str, windows: GroupWindows, settings: Settings, *, now_ms: int) -> GroupVerdict:
-    """Judge a group and all its partitions at `now_ms`."""
-    partitions = _partition_verdicts(windows, settings, now_ms)
+def judge_group(
+    name: str,
+    facts: GroupFacts,
+    settings: Settings,
+    *,
+    now_ms: int,
+    rule_set: str = "burrow",
+    thresholds: list[Threshold] | None = None,
+) -> GroupVerdict:
+    """Judge a group and all its partitions at `now_ms`; `thresholds` has one for each of its topics."""
+    windows = facts.windows
+    verdicts = RULE_SETS[rule_set](windows, settings, now_ms=now_ms, unread_since_ms=facts.too_much_since_ms)
+    found = insight(windows, facts.log, now_ms=now_ms)
+    if thresholds:
+        verdicts = apply_thresholds(verdicts, windows, found, thresholds)
+    partitions = _partition_verdicts(windows, verdicts, found, settings, now_ms)
     worst = max(partitions, key=lambda one: one.status, default=None)
     return GroupVerdict(
         group=name,
@@ -67,10 +124,13 @@ def judge_group(name: str, windows: GroupWindows, settings: Settings, *, now_ms:
     )
 
 
-def _partition_verdicts(windows: GroupWindows, settings: Settings, now_ms: int) -> list[PartitionVerdict]:
-    verdicts = judge(windows, settings, now_ms=now_ms)
+def _partition_verdicts(
+    windows: GroupWindows, verdicts: Verdicts, found: Insight, settings: Settings, now_ms: int
+) -> list[PartitionVerdict]:
+    insights = zip(*(column.tolist() for column in found), strict=True)
+    judged = zip(verdicts.status.tolist(), verdicts.rule.tolist(), insights, strict=True)
     partitions = []
-    for i, (status, rule) in enumerate(zip(verdicts.status.tolist(), verdicts.rule.tolist(), strict=True)):
+    for i, (status, rule, told) in enumerate(judged):
         entries = _entries(windows, i)
         lag = int(windows.current_lag[i])
         partitions.append(
@@ -84,9 +144,16 @@ def _partition_verdicts(windows: GroupWindows, settings: Settings, now_ms: int) 
                 entries=entries,
                 current_lag=lag,
                 complete=shortest_float(verdicts.complete[i]),
+                end_offset=_known(int(windows.head[i])),
+                log_start=_known(int(windows.log_start[i])),
+                insight=PartitionInsight(*(None if value < 0 else value for value in told)),
             )
         )
     return partitions
+
+
+def _known(offset: int) -> int | None:
+    return None if offset < 0 else offset
 
 
 def _entries(windows: GroupWindows, i: int) -> list[Entry]:

@@ -33,8 +33,7 @@ import numpy as np
 
 from warren.rules.burrow import Settings, Verdicts, is_stalled, share_complete, was_caught_up
 from warren.rules.rule import Rule, filled, first_yes, last_entry, status_of
-from warren.windows.columns import Bool, Int64
-from warren.windows.heads import UNKNOWN
+from warren.windows.columns import UNKNOWN, Bool, Int64
 from warren.windows.rings import Entry, Ordered
 from warren.windows.store import GroupWindows
 

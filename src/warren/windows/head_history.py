@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from warren.windows.columns import Bool, Int64, grown
-from warren.windows.heads import UNKNOWN
+from warren.windows.columns import UNKNOWN, Bool, Int64, grown
 
 Float64 = NDArray[np.float64]
 

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from warren.windows.columns import Block, BlockAllocator, Int64, grown
+from warren.windows.columns import UNKNOWN, Block, BlockAllocator, Int64, grown
+from warren.windows.head_history import HeadHistory
 from warren.windows.rings import NULL_LAG, PENDING_LAG
 
-UNKNOWN = -1
-"""An offset that was never observed."""
+LOG_START_POINTS = 12
+"""Enough to tell how fast a log loses its beginning."""
 
 
 class HeadRows(NamedTuple):
@@ -41,6 +42,8 @@ class Heads:
         self.observed_ms: Int64 = np.zeros((intervals, 0), np.int64)  # 0 = slot not filled yet
         self.newest: Int64 = np.zeros(0, np.int64)
         self.log_start: Int64 = np.zeros(0, np.int64)
+        self.history = HeadHistory()
+        self.log_start_history = HeadHistory(LOG_START_POINTS)
 
     def ensure(self, topic: str, partitions: int) -> bool:
         """Know `topic` with at least `partitions` partitions; True if its rows are new or have moved."""
@@ -59,17 +62,23 @@ class Heads:
         rows = self._blocks.used_rows
         for name in ("end", "observed_ms", "newest", "log_start"):
             setattr(self, name, grown(getattr(self, name), rows, 0))
+        for history in (self.history, self.log_start_history):
+            history.grow(rows)
 
     def _clear(self, rows: slice) -> None:
         self.end[:, rows] = UNKNOWN
         self.observed_ms[:, rows] = 0
         self.newest[rows] = 0
         self.log_start[rows] = UNKNOWN
+        for history in (self.history, self.log_start_history):
+            history.clear(rows)
 
     def _move(self, old: Block, new: Block) -> None:
         target = slice(new.start, new.start + old.length)
         for column in (self.end, self.observed_ms, self.newest, self.log_start):
             column[..., target] = column[..., old.rows]
+        for history in (self.history, self.log_start_history):
+            history.move(old.rows, target)
         self._blocks.release(old)
 
     @property
@@ -92,9 +101,11 @@ class Heads:
         """Add one observation; every topic in it must have been given room by `ensure`."""
         starts = np.array([self.topics[name].start for name in rows.topics], np.int64)
         at = starts[rows.topic] + rows.partition
-        seen = rows.end >= 0
-        self.log_start[at[rows.log_start >= 0]] = rows.log_start[rows.log_start >= 0]
+        seen, start_seen = rows.end >= 0, rows.log_start >= 0
+        self.log_start[at[start_seen]] = rows.log_start[start_seen]
         self._advance(at[seen], rows.end[seen], rows.observed_ms)
+        self.history.observe(at[seen], rows.end[seen], rows.observed_ms)
+        self.log_start_history.observe(at[start_seen], rows.log_start[start_seen], rows.observed_ms)
 
     def _advance(self, at: Int64, end: Int64, observed_ms: int) -> None:
         first = self.observed_ms[self.newest[at], at] == 0
@@ -106,6 +117,10 @@ class Heads:
     def current(self, at: Int64) -> Int64:
         """The newest end offset of each row in `at`, UNKNOWN where there is none (also where `at` is -1)."""
         return self._known(at, lambda known: self.end[self.newest[known], known])
+
+    def log_start_of(self, at: Int64) -> Int64:
+        """The log start of each row in `at`, UNKNOWN where it was never observed."""
+        return self._known(at, lambda known: self.log_start[known])
 
     def lowest(self, at: Int64) -> Int64:
         """The lowest end offset still remembered of each row in `at`, UNKNOWN where there is none."""

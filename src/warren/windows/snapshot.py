@@ -13,8 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from warren.windows.columns import Block, Int64
+from warren.windows.head_history import HeadHistory
 from warren.windows.rings import Rings
 from warren.windows.store import Owner, Windows
+
+NAMES = ("blocks", "owners", "topics", "heads", "history", "log_start_history")
+"""The tables of `names_of`, in the order in which they are written."""
 
 RING_COLUMNS = ("offset", "timestamp_ms", "order", "lag", "observed_s")
 
@@ -80,7 +84,24 @@ def names_of(windows: Windows) -> dict[str, pa.Table]:
         "owners": _table(owners, OWNERS),
         "topics": _table(topics, TOPICS),
         "heads": pa.table({name: pa.array(column.copy()) for name, column in slots.items()}),
+        "history": _history_table(heads.history, used),
+        "log_start_history": _history_table(heads.log_start_history, used),
     }
+
+
+def _history_table(history: HeadHistory, rows: int) -> pa.Table:
+    """One row for each moment, with the end of every partition then."""
+    ends = [pa.array(end[:rows].copy()) for end in history.end]
+    moments = pa.array(history.observed_ms.copy())
+    return pa.table({"observed_ms": moments, "end": pa.array(ends, pa.list_(pa.int64()))})
+
+
+def _restore_history(history: HeadHistory, table: pa.Table) -> None:
+    kept = [(ms, end) for ms, end in zip(table["observed_ms"].to_pylist(), table["end"], strict=True) if ms]
+    for ms, end in sorted(kept, key=lambda one: one[0])[-history.points :]:
+        ends: Int64 = end.values.to_numpy(zero_copy_only=False)
+        known = np.flatnonzero(ends >= 0)
+        history.observe(known, ends[known], ms)
 
 
 def restore_rings(rings: Rings, batch: pa.RecordBatch) -> None:
@@ -125,6 +146,8 @@ def restore_names(windows: Windows, rings: Rings, names: dict[str, pa.Table]) ->
         heads.observed_ms[slot, : table.num_rows] = table[f"observed_ms_{slot}"].to_numpy()
     heads.newest[: table.num_rows] = _newest_slots(heads.observed_ms[:, : table.num_rows])
     heads.log_start[: table.num_rows] = table["log_start"].to_numpy()
+    _restore_history(heads.history, names["history"])
+    _restore_history(heads.log_start_history, names["log_start_history"])
     owners: dict[str, dict[tuple[str, int], Owner]] = {}
     for row in names["owners"].to_pylist():
         owners.setdefault(row["group"], {})[row["topic"], row["partition"]] = Owner(row["host"], row["client_id"])

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from warren.windows.columns import Block, BlockAllocator, Bool, Int64, grown
-from warren.windows.heads import UNKNOWN, HeadRows, Heads
+from warren.windows.columns import UNKNOWN, Block, BlockAllocator, Bool, Int64, grown
+from warren.windows.heads import HeadRows, Heads
 from warren.windows.rings import PENDING_LAG, Commits, Ordered, Rings
 
 
@@ -82,8 +82,10 @@ class GroupWindows(NamedTuple):
     partition: Int64
     window: Ordered
     owned: Bool
+    head_row: Int64
     head: Int64
     lowest_head: Int64
+    log_start: Int64
     current_lag: Int64
     owners: list[Owner]
 
@@ -226,8 +228,10 @@ class Windows:
             partition=partition,
             window=window,
             owned=np.array([owner is not NOBODY for owner in owners], np.bool_),
+            head_row=self._head_row[at],
             head=head,
             lowest_head=self.heads.lowest(self._head_row[at]),
+            log_start=self.heads.log_start_of(self._head_row[at]),
             current_lag=np.where(known, np.maximum(head - newest, 0), 0),
             owners=owners,
         )
