@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from warren.windows.commit_rows import CommitRows
 from warren.windows.heads import HeadRows
-from warren.windows.store import CommitRows, Limits, Windows
+from warren.windows.store import Limits, Windows
 
 GROUP, TOPIC = "billing", "orders"
 

@@ -20,9 +20,10 @@ from warren.rules.policy import Policy
 from warren.rules.verdict import GroupVerdict, facts_of, judge_group
 from warren.snapshots import Header, SnapshotError, SnapshotReader, SnapshotWriter
 from warren.windows import snapshot
+from warren.windows.commit_rows import CommitRows, commits_of_one_group
 from warren.windows.rings import Rings
 from warren.windows.rows import CommitBatch, commit_batch, head_rows
-from warren.windows.store import CommitRows, Limits, Windows, commits_of_one_group
+from warren.windows.store import Limits, Windows
 
 log = structlog.get_logger()
 

@@ -27,9 +27,10 @@ from warren.errors import ConfigError
 from warren.model import Status
 from warren.rules.burrow import Settings, is_rewound
 from warren.rules.verdict import GroupVerdict, facts_of, judge_group
+from warren.windows.commit_rows import CommitRows
 from warren.windows.heads import HeadRows
 from warren.windows.rings import Ordered
-from warren.windows.store import CommitRows, Limits, Windows
+from warren.windows.store import Limits, Windows
 
 INTERVALS = 10
 STARTED_MS = 1_700_000_000_000

@@ -54,6 +54,8 @@ def _builder(master: str, home: Path, java_version: str) -> SparkSession.Builder
         f"-Dlog4j2.configurationFile={log_settings.resolve().as_uri()}",
         # "-XX:TieredStopAtLevel=1",  # the JVM only passes batches on; its best code would cost more than it gives
         "-XX:+UseSerialGC",
+        "-XX:MinHeapFreeRatio=10",
+        "-XX:MaxHeapFreeRatio=30",  # a backlog needs much for a short time; it goes back to the system
         "-Xshare:auto",
         *archive_options(java_version),
     ]
@@ -63,6 +65,7 @@ def _builder(master: str, home: Path, java_version: str) -> SparkSession.Builder
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(home / "spark"),
+        "spark.python.daemon.module": "warren.pipeline.daemon",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
         "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",

@@ -18,11 +18,15 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
 from warren.errors import StartOverError
+from warren.machine.memory import give_back
 from warren.sources.folding import Folder, FoldSettings
 from warren.sources.kafka import EARLIEST, LATEST, ClientConfig, offsets_at, partitions_of, process_consumer
 from warren.sources.planning import Range, balanced, limited_ends, ranges_between
 from warren.sources.reading import worker_reader
 from warren.windows.rows import COMMIT_ROWS
+
+MANY_RECORDS = 100_000
+"""A task that has read so many gives its memory back."""
 
 
 class Position(NamedTuple):
@@ -143,6 +147,9 @@ class CommitsReader(DataSourceStreamReader):
             for records in worker_reader(self._options.client, self._options.topic).read(partition.ranges):
                 folder.add(records)
         yield from folder.rows(partition.progress.positions, partition.progress.behind)
+        if sum(one.records for one in partition.ranges) > MANY_RECORDS:
+            del folder
+            give_back()
 
     def _check_ends(self, starts: dict[int, int], ends: dict[int, int]) -> None:
         """A partition that ends before what was read of it is another one, or has lost records."""

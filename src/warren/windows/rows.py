@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from warren.windows.columns import Int64
+from warren.windows.commit_rows import CommitRows
 from warren.windows.heads import HeadRows
-from warren.windows.store import Assignment, CommitRows, Owner
+from warren.windows.store import Assignment, Owner
 
 
 class RowKind(IntEnum):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from warren.windows.columns import UNKNOWN, Block, BlockAllocator, Bool, Int64, grown
+from warren.windows.commit_rows import CommitRows, pairs_of
 from warren.windows.heads import HeadRows, Heads
 from warren.windows.rings import PENDING_LAG, Commits, Ordered, Rings
 
@@ -23,38 +24,6 @@ class Limits(NamedTuple):
     intervals: int = 10
     min_distance_ms: int = 0
     expire_group_ms: int = 604_800_000
-
-
-class CommitRows(NamedTuple):
-    """Commits and offset tombstones as columns, those of one group-partition in log order.
-
-    `group` and `topic` index `groups` and `topics`; `order` is the record's offset in the offsets topic. Where
-    `tombstone` is set the committed offset was removed.
-    """
-
-    groups: list[str]
-    topics: list[str]
-    group: Int64
-    topic: Int64
-    partition: Int64
-    offset: Int64
-    timestamp_ms: Int64
-    order: Int64
-    tombstone: Bool
-
-    def take(self, keep: Bool | Int64) -> CommitRows:
-        """Only some of the rows."""
-        return CommitRows(
-            self.groups,
-            self.topics,
-            self.group[keep],
-            self.topic[keep],
-            self.partition[keep],
-            self.offset[keep],
-            self.timestamp_ms[keep],
-            self.order[keep],
-            self.tombstone[keep],
-        )
 
 
 class Owner(NamedTuple):
@@ -289,7 +258,7 @@ class Windows:
 
     def _is_known(self, rows: CommitRows) -> Bool:
         """Whether each row's group and topic have windows: a tombstone makes none."""
-        pairs, inverse = _pairs(rows)
+        pairs, inverse = pairs_of(rows)
         known = [group in self._groups and topic in self._groups[group].topics for group, topic in pairs]
         # A commit earlier in the same batch may be what its tombstone removes.
         made = np.zeros(len(pairs), np.bool_)
@@ -298,7 +267,7 @@ class Windows:
 
     def _rows_of(self, rows: CommitRows) -> Int64:
         """Each commit's row; makes room for groups, topics and partitions that are new."""
-        pairs, inverse = _pairs(rows)
+        pairs, inverse = pairs_of(rows)
         needed = np.zeros(len(pairs), np.int64)
         np.maximum.at(needed, inverse, rows.partition + 1)
         for (group, topic), partitions in zip(pairs, needed.tolist(), strict=True):
@@ -379,23 +348,6 @@ class Windows:
         """A topic that the brokers do not have (yet) is kept, but there is no lag to show for it."""
         group = self._groups.get(name)
         return sorted(topic for topic in group.topics if topic in self.heads.topics) if group else []
-
-
-def commits_of_one_group(group: str, topic: str, offsets: dict[int, int], timestamp_ms: int) -> CommitRows:
-    """Commits of one group to one topic, by partition; each is ordered by its offset."""
-    partition, offset = np.array(list(offsets), np.int64), np.array(list(offsets.values()), np.int64)
-    zeros = np.zeros(len(offsets), np.int64)
-    return CommitRows(
-        [group], [topic], zeros, zeros, partition, offset, zeros + timestamp_ms, offset - 1, zeros.astype(np.bool_)
-    )
-
-
-def _pairs(rows: CommitRows) -> tuple[list[tuple[str, str]], Int64]:
-    """The distinct (group, topic) pairs, and each row's place among them."""
-    codes, inverse = np.unique(rows.group * len(rows.topics) + rows.topic, return_inverse=True)
-    groups, topics = np.divmod(codes, len(rows.topics))
-    names = zip(groups.tolist(), topics.tolist(), strict=True)
-    return [(rows.groups[group], rows.topics[topic]) for group, topic in names], inverse
 
 
 def _turns(at: Int64) -> list[Int64]:
