@@ -14,6 +14,7 @@ from warren.codec.keys import encode_offset_key
 
 OFFSETS_TOPIC = "__consumer_offsets"
 COMMIT_DISTANCE_MS = 10_000
+COMMIT_LIMIT_S = 60.0
 
 
 class Load(NamedTuple):
@@ -66,10 +67,19 @@ def fill(bootstrap: str, load: Load) -> float:
 
 
 def commit(bootstrap: str, group: str, topic: str, partition: int, offset: int) -> None:
-    """One real commit through a client."""
+    """One real commit through a client; tried again while the coordinator loads what was written behind its back."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "enable.auto.commit": False})
+    deadline_s = time.monotonic() + COMMIT_LIMIT_S
     try:
-        consumer.commit(offsets=[TopicPartition(topic, partition, offset)], asynchronous=False)
+        while True:
+            try:
+                consumer.commit(offsets=[TopicPartition(topic, partition, offset)], asynchronous=False)
+            except KafkaException:
+                if time.monotonic() > deadline_s:
+                    raise
+                time.sleep(0.2)
+            else:
+                return
     finally:
         consumer.close()
 

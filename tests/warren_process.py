@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -15,6 +16,8 @@ from typing import Any
 
 from tests.kafka import eventually
 from warren.embedded.broker import free_port
+
+PR_SET_PDEATHSIG = 1
 
 CONFIG = """
 [warren]
@@ -40,6 +43,12 @@ cluster = "test"
 """
 
 
+def _die_with_parent() -> None:
+    """A test run that is killed leaves no Warren behind (on Linux; elsewhere it does nothing)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 class WarrenProcess:
     """`warren run --config-dir` against one broker, on a free port."""
 
@@ -54,6 +63,7 @@ class WarrenProcess:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, "WARREN_HOME": str(directory / "home")},
+                preexec_fn=_die_with_parent,  # noqa: PLW1509  # no thread of ours holds a lock that it needs
             )
 
     def wait_until_ready(self) -> WarrenProcess:

@@ -12,6 +12,7 @@ import structlog
 
 from warren.config.kafka_client import client_settings
 from warren.config.model import Config, HttpServer
+from warren.errors import SetupError, WarrenError
 from warren.keeper import Keeper
 from warren.parallel import run_in_parallel
 from warren.rules.burrow import Settings
@@ -45,7 +46,7 @@ class App:
         self.config = config
         self.clusters = {name: _cluster_state(config, name) for name in config.cluster}
         self.queries: list[SupervisedQuery] = []
-        self.failure: Exception | None = None
+        self.failure: WarrenError | None = None
         """What kept Spark from starting."""
         self._home = home
         self._spark: SparkSession | None = None
@@ -82,14 +83,15 @@ class App:
         return all(cluster.is_ready for cluster in self.clusters.values())
 
     def _start_pipeline(self) -> None:
-        from warren.pipeline.queries import SupervisedQuery
+        from warren.pipeline.queries import SupervisedQuery, cause_of
         from warren.pipeline.session import start_session
 
         warren = self.config.warren
         try:
             self._spark = start_session(warren.master, self._home)
         except Exception as error:  # whatever it is: without Spark there is nothing to run for
-            self.failure = error
+            spark_failed = SetupError(f"Spark did not start: {cause_of(error)}")
+            self.failure = error if isinstance(error, WarrenError) else spark_failed
             self.finished.set()
             return
         log.info("Spark is up", version=self._spark.version, master=warren.master)

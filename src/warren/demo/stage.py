@@ -20,7 +20,7 @@ from warren.demo.behaviours import GROUPS
 from warren.demo.screen import Verdicts
 from warren.embedded.broker import HOST, Broker, free_port, last_words
 from warren.embedded.jars import Printer, fetch_kafka
-from warren.errors import SetupError, WarrenError
+from warren.errors import WarrenError
 from warren.machine.java import find_java
 from warren.parallel import run_in_parallel
 
@@ -74,7 +74,7 @@ class Stage:
     def check(self) -> None:
         """Raise if anything that should run does not."""
         if self._app.failure is not None:
-            raise told(self._app.failure)
+            raise self._app.failure
         for what, log in self._gone():
             raise ended(what, log)
 
@@ -134,12 +134,3 @@ def ended(what: str, log: Path) -> WarrenError:
     errors = [line for line in lines if re.search(r"ERROR|FATAL|Error: |Exception: ", line)]
     reason = f": {last_words(errors, 1)}" if errors else ""
     return WarrenError(f"{what} ended unexpectedly{reason} (see {log}).")
-
-
-def told(failure: Exception) -> WarrenError:
-    """What kept Warren's pipeline from starting, in one sentence."""
-    if isinstance(failure, WarrenError):
-        return failure
-    from warren.pipeline.queries import cause_of
-
-    return SetupError(f"Spark did not start: {cause_of(failure)}")

@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from warren.errors import SourceError, StartOverError
+from warren.machine.memory import give_back
 
 log = structlog.get_logger()
 
@@ -31,6 +32,10 @@ FIRST_BACKOFF_S = 1.0
 LONGEST_BACKOFF_S = 30.0
 HEALTHY_AFTER_S = 60.0
 """A query that ran for so long starts again with the first backoff."""
+
+
+LARGE_BATCH_BYTES = 4_000_000
+"""After such a batch memory is given back: the next one is small again."""
 
 
 class QueryPlan(NamedTuple):
@@ -130,7 +135,11 @@ class SupervisedQuery:
         )
 
     def _apply(self, batch: DataFrame, batch_id: int) -> None:
-        self._plan.apply(batch.toArrow())
+        table = batch.toArrow()
+        self._plan.apply(table)
+        if table.nbytes > LARGE_BATCH_BYTES:
+            del table
+            give_back()
 
     def _note_failure(self, error: str, backoff_s: float) -> None:
         self.health.state = QueryState.RETRYING

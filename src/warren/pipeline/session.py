@@ -54,6 +54,7 @@ def _builder(master: str, home: Path, java_version: str) -> SparkSession.Builder
         f"-Dlog4j2.configurationFile={log_settings.resolve().as_uri()}",
         # "-XX:TieredStopAtLevel=1",  # the JVM only passes batches on; its best code would cost more than it gives
         "-XX:+UseSerialGC",
+        "-XX:ReservedCodeCacheSize=64m",
         "-XX:MinHeapFreeRatio=10",
         "-XX:MaxHeapFreeRatio=30",  # a backlog needs much for a short time; it goes back to the system
         "-Xshare:auto",
