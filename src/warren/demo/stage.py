@@ -36,6 +36,7 @@ class Stage:
     def __init__(self, directory: Path, http: str) -> None:
         self._directory = directory
         self._workload_log = directory / "workload.log"
+        shutil.rmtree(directory / "snapshots", ignore_errors=True)  # of another Kafka: this one will be new
         self._port = free_port()  # known before the broker is, so that Warren can start beside it
         self._app = App(make_config(http, f"{HOST}:{self._port}"), directory)
         self._broker: Broker | None = None

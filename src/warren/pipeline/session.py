@@ -40,7 +40,10 @@ def start_session(master: str, home: Path) -> SparkSession:
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # worker processes are many; each arena costs memory
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1" if master.startswith("local") else "")
+    if master.startswith("local"):
+        # All of Spark is on this machine: it need not be reachable, nor ask a name server who it is.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        os.environ.setdefault("SPARK_LOCAL_HOSTNAME", "localhost")
     spark = _builder(master, home, java.version).getOrCreate()
     spark.dataSource.register(CommitsSource)
     spark.dataSource.register(HeadsSource)
