@@ -37,7 +37,7 @@ def main(bootstrap: str, home: Path, passes: int) -> None:
         def apply(table: pa.Table, state: ClusterState = state) -> None:
             state.apply_commit_rows("bench", table, now_ms=now_ms())
 
-        plan = QueryPlan(f"pass-{number}", CommitsSource.name(), options.to_json, apply)
+        plan = QueryPlan(f"pass-{number}", CommitsSource, options.to_json, apply)
         query = _TimedQuery(spark, plan, home / "checkpoints", 1.0)
         started_s = time.monotonic()
         query.start()

@@ -138,7 +138,7 @@ def _heads_plan(config: Config, state: ClusterState) -> QueryPlan:
     options = HeadsOptions(client, cluster.offset_refresh, cluster.topic_refresh)
     return QueryPlan(
         name=f"heads-{state.name}",
-        source=HeadsSource.name(),
+        source=HeadsSource,
         options=options.to_json,
         apply=lambda table: state.apply_head_rows(table, now_ms=now_ms()),
     )
@@ -162,7 +162,7 @@ def _commits_plan(config: Config, state: ClusterState, module: str) -> QueryPlan
     )
     return QueryPlan(
         name=f"commits-{module}",
-        source=CommitsSource.name(),
+        source=CommitsSource,
         options=lambda: options._replace(positions=state.positions(module)).to_json(),
         apply=lambda table: state.apply_commit_rows(module, table, now_ms=now_ms()),
         start_over=lambda: state.start_over(module),

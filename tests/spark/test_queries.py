@@ -15,7 +15,7 @@ from warren.sources.heads import HeadsOptions, HeadsSource
 
 def heads_plan(name: str, bootstrap: str, taken: list[pa.Table]) -> QueryPlan:
     options = HeadsOptions({"bootstrap.servers": bootstrap}, 1, 1)
-    return QueryPlan(name, HeadsSource.name(), options.to_json, taken.append)
+    return QueryPlan(name, HeadsSource, options.to_json, taken.append)
 
 
 def test_a_cluster_that_cannot_be_reached_does_not_stop_another(

@@ -21,6 +21,7 @@ import structlog
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource
 from pyspark.sql.streaming.query import StreamingQuery
 
 from warren.errors import SourceError, StartOverError
@@ -42,7 +43,7 @@ class QueryPlan(NamedTuple):
     """What a query reads and what becomes of its batches."""
 
     name: str
-    source: str
+    source: type[DataSource]
     options: Callable[[], str]
     """Asked at each start, so that a restarted query goes on from where the windows are."""
     apply: Callable[[pa.Table], None]
@@ -80,6 +81,8 @@ class SupervisedQuery:
         self._trigger_s = trigger_s
         self._stop = threading.Event()
         self._query: StreamingQuery | None = None
+        self._source = _own_copy(plan.source, plan.name)
+        spark.dataSource.register(self._source)
         self._thread = threading.Thread(target=self._supervise, name=f"query {plan.name}", daemon=True)
 
     def start(self) -> None:
@@ -125,7 +128,9 @@ class SupervisedQuery:
     def _start_query(self) -> StreamingQuery:
         # The windows know where to go on; Spark's checkpoint must not be a second opinion.
         shutil.rmtree(self._checkpoint, ignore_errors=True)
-        stream = self._spark.readStream.format(self._plan.source).option("secret_options", self._plan.options()).load()
+        stream = (
+            self._spark.readStream.format(self._source.name()).option("secret_options", self._plan.options()).load()
+        )
         return (
             stream.writeStream.queryName(self.name)
             .foreachBatch(self._apply)
@@ -146,6 +151,16 @@ class SupervisedQuery:
         self.health.last_error = error
         self.health.restarts += 1
         log.warning("query failed, starting it again", query=self.name, error=error, in_s=round(backoff_s, 1))
+
+
+def _own_copy(source: type[DataSource], query: str) -> type[DataSource]:
+    """The source under a name that only this query uses.
+
+    Spark keeps one map of environment variables for each registered source and changes it without a lock whenever a
+    query plans. Two queries that start at once can break that map for good; then no task of that source runs again.
+    """
+    name = f"{source.name()}-{query}"
+    return type(source.__name__, (source,), {"name": classmethod(lambda _: name)})
 
 
 _CAUSE = re.compile(r"^(?:[\w.]+\.)?(?P<kind>\w+(?:Error|Exception)): (?P<message>.+)$")

@@ -12,8 +12,6 @@ from pyspark.sql import SparkSession
 
 from warren.machine.java import find_java
 from warren.pipeline.archive import archive_options
-from warren.sources.commits import CommitsSource
-from warren.sources.heads import HeadsSource
 
 _LOG_SETTINGS = """\
 status = off
@@ -34,7 +32,7 @@ rootLogger.appenderRef.file.ref = file
 
 
 def start_session(master: str, home: Path) -> SparkSession:
-    """Start Spark with its files under `home` and our sources known to it."""
+    """Start Spark with its files under `home`."""
     home.mkdir(parents=True, exist_ok=True)
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.home)
@@ -44,10 +42,7 @@ def start_session(master: str, home: Path) -> SparkSession:
         # All of Spark is on this machine: it need not be reachable, nor ask a name server who it is.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("SPARK_LOCAL_HOSTNAME", "localhost")
-    spark = _builder(master, home, java.version).getOrCreate()
-    spark.dataSource.register(CommitsSource)
-    spark.dataSource.register(HeadsSource)
-    return spark
+    return _builder(master, home, java.version).getOrCreate()
 
 
 def _builder(master: str, home: Path, java_version: str) -> SparkSession.Builder:
