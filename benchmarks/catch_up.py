@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from warren.app import now_ms
 from warren.pipeline.queries import QueryPlan, SupervisedQuery
 from warren.pipeline.session import start_session, stop_session
-from warren.rules.burrow import Settings
+from warren.rules.rule import Settings
 from warren.sources.commits import CommitsOptions, CommitsSource
 from warren.sources.folding import FoldSettings
 from warren.state import ClusterState

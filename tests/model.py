@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 NULL = None
 
@@ -113,3 +114,126 @@ def judge(
     if not any(later < earlier for earlier, later in pairwise(lags)):
         return "WARN"
     return "OK"
+
+
+NOBODY = ("", "")
+
+
+class Partition(NamedTuple):
+    """What a store shows of one partition of a group; an entry is (offset, timestamp_ms, order, lag)."""
+
+    topic: str
+    partition: int
+    entries: list[tuple[int, int, int, int | None]]
+    owner: tuple[str, str]
+    head: int
+    lowest_head: int
+    log_start: int
+    current_lag: int
+
+
+@dataclass
+class Store:
+    """All windows of one cluster. A group is there as long as it has a commit or an owner anywhere."""
+
+    intervals: int
+    min_distance_ms: int
+    expire_group_ms: int
+    heads: dict[str, list[list[tuple[int, int]]]] = field(default_factory=dict)  # topic -> partition -> (ms, end)
+    log_starts: dict[str, list[int]] = field(default_factory=dict)
+    windows: dict[tuple[str, str, int], Window] = field(default_factory=dict)  # by group, topic, partition
+    owners: dict[tuple[str, str, int], tuple[str, str]] = field(default_factory=dict)
+
+    def record(self, key: tuple[str, str, int], offset: int | None, timestamp_ms: int, order: int) -> None:
+        """A commit, or without an offset a tombstone."""
+        window = self.windows.get(key) or Window(self.intervals, self.min_distance_ms)
+        if offset is None:
+            window.tombstone(order)
+        else:
+            window.commit(offset, timestamp_ms, order)
+            window.resolve(self._heads_of(*key[1:]))
+        self.windows[key] = window
+        if not window.entries:
+            del self.windows[key]
+
+    def assign(self, group: str, owners: dict[tuple[str, int], tuple[str, str]]) -> None:
+        self.owners = {key: owner for key, owner in self.owners.items() if key[0] != group}
+        self.owners |= {(group, *place): owner for place, owner in owners.items()}
+
+    def observe(self, topics: dict[str, list[int]], log_start: int, now_ms: int) -> None:
+        """One observation: where each partition ends and where all begin, -1 where that was not to be had."""
+        for gone in self.heads.keys() - topics.keys():
+            del self.heads[gone], self.log_starts[gone]
+            self._forget({key for key in self._keys() if key[1] == gone})
+        for topic, ends in topics.items():
+            heads, log_starts = self.heads.setdefault(topic, []), self.log_starts.setdefault(topic, [])
+            new = len(ends) - len(heads)  # as long as a topic is there its partitions are never fewer
+            heads += [[] for _ in range(new)]
+            log_starts += [-1] * new
+            for partition, end in enumerate(ends):
+                if end >= 0:
+                    # What was observed later than now was observed before the clock was set back.
+                    before = [] if heads[partition] and heads[partition][-1][0] > now_ms else heads[partition]
+                    heads[partition] = [*before, (now_ms, end)][-self.intervals :]
+                if log_start >= 0:
+                    log_starts[partition] = log_start
+        for key, window in self.windows.items():
+            window.resolve(self._heads_of(*key[1:]))
+
+    def expire(self, now_ms: int) -> None:
+        newest_ms: dict[str, int] = {}
+        for (group, _, _), window in self.windows.items():
+            newest_ms[group] = max(newest_ms.get(group, 0), window.entries[-1].timestamp_ms)
+        for group, ms in newest_ms.items():
+            if ms < now_ms - self.expire_group_ms - self.min_distance_ms:
+                self.delete_group(group)
+
+    def delete_group(self, group: str) -> bool:
+        return self._forget({key for key in self._keys() if key[0] == group})
+
+    def delete_group_topic(self, group: str, topic: str) -> bool:
+        return self._forget({key for key in self._keys() if key[:2] == (group, topic)})
+
+    def _forget(self, keys: set[tuple[str, str, int]]) -> bool:
+        for key in keys:
+            self.windows.pop(key, None)
+            self.owners.pop(key, None)
+        return bool(keys)
+
+    def _keys(self) -> set[tuple[str, str, int]]:
+        return self.windows.keys() | self.owners.keys()
+
+    def _heads_of(self, topic: str, partition: int) -> list[tuple[int, int]]:
+        partitions = self.heads.get(topic, [])
+        return partitions[partition] if partition < len(partitions) else []
+
+    def topics(self) -> dict[str, list[int]]:
+        """Every topic with its ends."""
+        return {
+            topic: [heads[-1][1] if heads else -1 for heads in partitions] for topic, partitions in self.heads.items()
+        }
+
+    def groups_of_topic(self, topic: str) -> list[str]:
+        return sorted({group for group, of, _ in self._keys() if of == topic and topic in self.heads})
+
+    def groups(self) -> dict[str, list[Partition]]:
+        """Every group with all partitions of its topics, also those that it has not committed."""
+        shown = sorted({(group, topic) for group, topic, _ in self._keys() if topic in self.heads})
+        partitions: dict[str, list[Partition]] = {group: [] for group, _ in shown}
+        for group, topic in shown:
+            partitions[group] += [self._partition(group, topic, number) for number in range(len(self.heads[topic]))]
+        return partitions
+
+    def _partition(self, group: str, topic: str, partition: int) -> Partition:
+        key, ends = (group, topic, partition), [end for _, end in self._heads_of(topic, partition)]
+        entries = self.windows[key].entries if key in self.windows else []
+        return Partition(
+            topic,
+            partition,
+            entries=[(one.offset, one.timestamp_ms, one.order, one.lag) for one in entries],
+            owner=self.owners.get(key, NOBODY),
+            head=ends[-1] if ends else -1,
+            lowest_head=min(ends, default=-1),
+            log_start=self.log_starts[topic][partition],
+            current_lag=max(0, ends[-1] - entries[-1].offset) if ends and entries else 0,
+        )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 
 from warren.windows.commit_rows import CommitRows
 from warren.windows.heads import HeadRows
+from warren.windows.rows import COMMIT_ROWS, HEAD_ROWS, RowKind
 from warren.windows.store import Limits, Windows
 
 GROUP, TOPIC = "billing", "orders"
@@ -17,10 +19,8 @@ def commit_rows(commits: list[tuple[int, int, int]], **where: object) -> CommitR
     partition = where.get("partition", 0)
     zeros = np.zeros(len(commits), np.int64)
     return CommitRows(
-        groups=[group],
-        topics=[topic],
-        group=zeros,
-        topic=zeros,
+        pairs=[(group, topic)],
+        pair=zeros,
         partition=zeros + partition,
         offset=np.array([-1 if offset is None else offset for offset, _, _ in commits], np.int64),
         timestamp_ms=np.array([ms for _, _, ms in commits], np.int64),
@@ -34,6 +34,29 @@ def head_rows(ends: dict[str, list[int]], observed_ms: int) -> HeadRows:
     rows = [(i, p, end) for i, topic in enumerate(ends) for p, end in enumerate(ends[topic])]
     topic, partition, end = (np.array(column, np.int64) for column in zip(*rows, strict=True)) if rows else ([], [], [])
     return HeadRows(list(ends), topic, partition, end, np.zeros(len(rows), np.int64), observed_ms)
+
+
+def head_table(ends: dict[str, list[int]], observed_ms: int) -> pa.Table:
+    """One observation as it comes from the pipeline."""
+    rows = [
+        {"topic": topic, "partition": i, "end": end, "log_start": 0, "observed_ms": observed_ms}
+        for topic, partitions in ends.items()
+        for i, end in enumerate(partitions)
+    ]
+    return pa.Table.from_pylist(rows, HEAD_ROWS)
+
+
+def commit_table(*commits: tuple[str, str, int, int, int], source_partition: int = 0, first_order: int = 0) -> pa.Table:
+    """Commits (group, topic, partition, offset, timestamp_ms), and that the offsets topic is read to its end."""
+    rows = [
+        {
+            "kind": RowKind.COMMIT, "source_partition": source_partition, "order": [order], "group": group,
+            "topic": topic, "partition": [partition], "offset": [offset], "timestamp_ms": [ms],
+        }
+        for order, (group, topic, partition, offset, ms) in enumerate(commits, first_order)
+    ]  # fmt: skip
+    rows.append({"kind": RowKind.POSITION, "partition": [source_partition], "offset": [first_order + len(commits)]})
+    return pa.Table.from_pylist(rows, COMMIT_ROWS)
 
 
 class Story:

@@ -15,21 +15,22 @@ from warren.config.model import Config, HttpServer
 from warren.errors import SetupError, WarrenError
 from warren.keeper import Keeper
 from warren.parallel import run_in_parallel
-from warren.rules.burrow import Settings
 from warren.rules.insight import Threshold
 from warren.rules.policy import Policy, RulesFor, ThresholdFor
+from warren.rules.rule import Settings
 from warren.serve.server import HttpListener
 from warren.serve.v3 import make_app
 from warren.sources.commits import CommitsOptions, CommitsSource
 from warren.sources.folding import FoldSettings
 from warren.sources.heads import HeadsOptions, HeadsSource
 from warren.state import ClusterState
+from warren.watch import Watch
 from warren.windows.store import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from warren.pipeline.queries import QueryPlan, SupervisedQuery
+    from warren.pipeline.queries import QueryHealth, QueryPlan, SupervisedQuery
 
 log = structlog.get_logger()
 
@@ -53,17 +54,19 @@ class App:
         self._stopping = threading.Event()
         self.finished = threading.Event()
         self._keeper = Keeper(self.clusters, home / "snapshots", config.warren.snapshot_interval, now_ms)
+        self._watch = Watch(self.clusters, config.warren.evaluate_interval, now_ms)
         servers = config.httpserver or {"default": HttpServer(address=":0")}
         self.listeners = [HttpListener(server.address) for server in servers.values()]
 
     def start(self) -> None:
         """Remember, answer, then bring up the pipeline."""
         self._keeper.restore()
-        asgi = make_app(self.clusters, self.config, now_ms)
+        asgi = make_app(self.clusters, self.config, now_ms, self._query_health)
         for listener in self.listeners:
             listener.start(asgi)
             log.info("answering", url=listener.url)
         self._keeper.start()
+        self._watch.start()
         threading.Thread(target=self._start_pipeline, name="pipeline", daemon=True).start()
 
     def stop(self) -> None:
@@ -71,6 +74,7 @@ class App:
         self._stopping.set()
         stops = [query.stop for query in self.queries] + [listener.stop for listener in self.listeners]
         run_in_parallel(stops, limit_s=2)
+        self._watch.stop()
         self._keeper.stop()
         if self._spark is not None:
             from warren.pipeline.session import stop_session
@@ -81,6 +85,9 @@ class App:
     def is_ready(self) -> bool:
         """Whether every cluster has caught up."""
         return all(cluster.is_ready for cluster in self.clusters.values())
+
+    def _query_health(self) -> dict[str, QueryHealth]:
+        return {query.name: query.health for query in self.queries}
 
     def _start_pipeline(self) -> None:
         from warren.pipeline.queries import SupervisedQuery, cause_of

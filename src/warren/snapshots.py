@@ -24,7 +24,7 @@ from warren.errors import WarrenError
 
 log = structlog.get_logger()
 
-VERSION = 1
+VERSION = 2
 MAGIC = b"WARREN SNAPSHOT\n"
 FOOTER = struct.Struct(">8sIQ")
 FOOTER_MAGIC = b"COMPLETE"

@@ -8,15 +8,27 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import structlog
 
 from warren.errors import StartOverError
-from warren.rules.burrow import Settings
+from warren.progress import Progress
+from warren.rules.clock import ClockSkew
+from warren.rules.evaluation import Evaluation, RowPolicy, causes, evaluate, row_policy
+from warren.rules.listing import (
+    GroupPage,
+    Selection,
+    TopicPartition,
+    TopicReader,
+    list_groups,
+    partitions_of,
+    readers_of,
+)
 from warren.rules.policy import Policy
+from warren.rules.rule import Settings
+from warren.rules.standing import Change, Standing, Standings, note_statuses, restored_standings, standing_tables
 from warren.rules.verdict import GroupVerdict, facts_of, judge_group
 from warren.snapshots import Header, SnapshotError, SnapshotReader, SnapshotWriter
 from warren.windows import snapshot
@@ -33,31 +45,11 @@ CHUNK_ROWS = 65_536
 ROUNDS = 100
 """So often are rows copied again that changed meanwhile, before the rest is copied in one go."""
 
+FRESH_MS = 1_000
+"""An evaluation of all groups is good for so long: pages and lists that are asked for together share it."""
+
 NO_POLICY = Policy()
 POSITIONS = pa.schema([("consumer", pa.string()), ("partition", pa.int32()), ("position", pa.int64())])
-
-
-@dataclass
-class Progress:
-    """How far one consumer module has read the offsets topic."""
-
-    offsets_topic: str
-    positions: dict[int, int] = field(default_factory=dict)
-    behind: dict[int, int] = field(default_factory=dict)
-    caught_up: bool = False
-    """True once everything that was there at the start has been read; it stays so."""
-    must_start_over: bool = False
-    """What was read before was forgotten; it must be read again."""
-    skipped: Counter[str] = field(default_factory=Counter)
-
-    def start_over(self) -> None:
-        """Nothing is read."""
-        self.positions, self.behind, self.caught_up, self.must_start_over = {}, {}, False, False
-
-    @property
-    def behind_records(self) -> int:
-        """At most so many records are known to be unread."""
-        return sum(end - self.positions.get(partition, 0) for partition, end in self.behind.items())
 
 
 class ClusterState:
@@ -76,6 +68,10 @@ class ClusterState:
         self.policy = policy
         self._windows = Windows(limits)
         self._progress = {consumer: Progress(topic) for consumer, topic in offsets_topics.items()}
+        self._standings = Standings()
+        self._clock_skew = ClockSkew()
+        self._row_policies: dict[str, RowPolicy] = {}
+        self._evaluations: dict[str, Evaluation] = {}
         self._lock = threading.Lock()
         self._expired_ms = 0
         self._cluster_id = ""  # Kafka's own; "" until it is known
@@ -92,14 +88,18 @@ class ClusterState:
                 message = f"Everything that {consumer} has read must be read again."
                 raise StartOverError(message)
             batch = commit_batch(table, progress.positions)
+            if progress.caught_up and not batch.ends:  # what is read now was committed just now
+                self._clock_skew.observe(batch.commits.timestamp_ms[~batch.commits.tombstone], now_ms)
+                self._windows.clock_skew_ms = self._clock_skew.skew_ms
             self._windows.apply_commits(batch.commits, now_ms)
             for assignment in batch.assignments:
                 self._windows.apply_assignment(assignment)
             self._windows.apply_commits(_self_report(consumer, progress.offsets_topic, batch, now_ms), now_ms)
-            progress.positions.update(batch.positions)
-            progress.behind = batch.ends
+            progress.advance(batch.positions, batch.ends)
             progress.skipped.update(batch.skipped)
-            progress.caught_up = progress.caught_up or not batch.ends
+            if not progress.caught_up and not batch.ends:
+                progress.caught_up = True
+                self._windows.expire(now_ms)  # the backlog has groups that are long gone
             if all(one.caught_up for one in self._progress.values()):
                 self.restored_ms = None
 
@@ -133,7 +133,7 @@ class ClusterState:
             self._progress[consumer].start_over()
 
     def _forget_groups(self) -> None:
-        for group in [name for name, _, _ in self._windows.groups_with_blocks()]:
+        for group in {name for name, _, _ in self._windows.blocks()}:
             self._windows.delete_group(group)
         for progress in self._progress.values():
             progress.must_start_over = True
@@ -199,10 +199,88 @@ class ClusterState:
         thresholds = self.policy.thresholds_of(group, facts.windows.topics)
         return judge_group(group, facts, self.settings, now_ms=now_ms, rule_set=rules, thresholds=thresholds)
 
+    def list_groups(self, selection: Selection, *, now_ms: int, rule_set: str = "") -> GroupPage:
+        """Some of the groups, with what is said about each now, by their own rule set or another one."""
+        with self._lock:
+            evaluation = self._evaluation(now_ms, rule_set)
+            return list_groups(self._windows, evaluation, self._standings, selection, self.settings)
+
+    def readers_of(self, topic: str, *, now_ms: int) -> list[TopicReader]:
+        """The groups that use a topic, with what is said about their part of it now."""
+        with self._lock:
+            return readers_of(self._windows, self._evaluation(now_ms), topic)
+
+    def topic_partitions(self, topic: str, *, now_ms: int) -> list[TopicPartition] | None:
+        """The partitions of a topic with what is known of them; None for an unknown topic."""
+        with self._lock:
+            return partitions_of(self._windows, topic, now_ms)
+
+    def changes(self) -> list[Change]:
+        """The newest changes of status, newest first."""
+        with self._lock:
+            return list(reversed(self._standings.changes))
+
+    def since_ms(self, group: str) -> int | None:
+        """Since when a group is in the status that it had at the last evaluation; None before the first one."""
+        with self._lock:
+            standing = self._standings.groups.get(group)
+            return standing.since_ms if standing else None
+
+    @property
+    def clock_skew_ms(self) -> int:
+        """The brokers' clock less ours."""
+        with self._lock:
+            return self._windows.clock_skew_ms
+
     @property
     def intervals(self) -> int:
         """How many commits a window holds."""
         return self._windows.limits.intervals
+
+    @property
+    def cluster_id(self) -> str:
+        """Kafka's own name of the cluster; "" until it is known."""
+        return self._cluster_id
+
+    @property
+    def consumers(self) -> list[str]:
+        """The consumer modules that read this cluster's commits."""
+        return list(self._progress)
+
+    def standing_of(self, group: str) -> Standing | None:
+        """What the last evaluation said of a group, and since when; None before the first one."""
+        with self._lock:
+            return self._standings.groups.get(group)
+
+    # -- the watch writes ----------------------------------------------------------------------------------------
+
+    def evaluate(self, *, now_ms: int) -> list[Change]:
+        """Judge everything and write down what changed since the last time."""
+        with self._lock:
+            evaluation = self._evaluation(now_ms)
+            note_statuses(self._windows, evaluation)
+            turns = self._standings.update(evaluation)
+            there = [turn.code for turn in turns if turn.code >= 0]
+            found = dict(zip(there, causes(self._windows, evaluation, there, self.settings), strict=True))
+            changes = [Change(evaluation.now_ms, one.group, one.was, one.now, found.get(one.code)) for one in turns]
+            self._standings.changes.extend(changes)
+            return changes
+
+    def _evaluation(self, now_ms: int, rule_set: str = "") -> Evaluation:
+        """A fresh evaluation of everything; the lock is held."""
+        fresh = {
+            name: one
+            for name, one in self._evaluations.items()
+            if one.layout == self._windows.layout and 0 <= now_ms - one.now_ms < FRESH_MS
+        }
+        self._evaluations = fresh  # the others only take up memory
+        if rule_set in fresh:
+            return fresh[rule_set]
+        policy = self._row_policies.get(rule_set)
+        if policy is None or policy.layout != self._windows.layout:
+            policy = self._row_policies[rule_set] = row_policy(self._windows, self.policy, rule_set)
+        found = self._evaluations[rule_set] = evaluate(self._windows, self.settings, policy, now_ms=now_ms)
+        return found
 
     # -- people change -------------------------------------------------------------------------------------------
 
@@ -240,16 +318,20 @@ class ClusterState:
         windows, staging = self._windows, snapshot.Staging(self.intervals, CHUNK_ROWS)
         for start in range(0, windows.used_rows, CHUNK_ROWS):
             with self._lock:
-                batch = staging.copy(windows.rings, np.arange(start, min(start + CHUNK_ROWS, windows.used_rows)))
+                batch = staging.copy(windows, np.arange(start, min(start + CHUNK_ROWS, windows.used_rows)))
             yield batch
         for turn in range(ROUNDS):
             with self._lock:
                 changed = np.flatnonzero(windows.rings.touched[: windows.used_rows])
                 if len(changed) > CHUNK_ROWS:
                     staging = staging if turn < ROUNDS - 1 else snapshot.Staging(self.intervals, len(changed))
-                batch = staging.copy(windows.rings, changed[: staging.rows])
+                batch = staging.copy(windows, changed[: staging.rows])
                 if len(changed) <= staging.rows:
-                    final |= {**snapshot.names_of(self._windows), "positions": self._position_table()}
+                    final |= {
+                        **snapshot.names_of(self._windows),
+                        **standing_tables(self._standings),
+                        "positions": self._position_table(),
+                    }
             yield batch
             if final:
                 break
@@ -270,11 +352,12 @@ class ClusterState:
         limits = self._windows.limits
         windows, rings = Windows(limits), Rings(file.header.intervals, limits.min_distance_ms)
         for batch in file.batches():
-            snapshot.restore_rings(rings, batch)
-        rings = snapshot.resized(rings, limits.intervals, limits.min_distance_ms)
-        snapshot.restore_names(windows, rings, {name: file.table() for name in snapshot.NAMES})
+            snapshot.restore_rows(rings, windows.labels, batch)
+        windows.rings = snapshot.resized(rings, limits.intervals, limits.min_distance_ms)
+        snapshot.restore_names(windows, {name: file.table() for name in snapshot.NAMES})
+        standings = restored_standings(file.table(), file.table())
         with self._lock:
-            self._windows = windows
+            self._windows, self._standings = windows, standings
             self._cluster_id, self.restored_ms = file.header.cluster_id, file.header.created_ms
             for row in file.table().to_pylist():
                 if row["consumer"] in self._progress:

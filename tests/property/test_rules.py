@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from tests import model
 from tests.unit.test_rules import windows_of
 from warren.model import Status
-from warren.rules.burrow import Settings, judge
+from warren.rules.rule import Settings
+from warren.rules.rule_sets import judge
 
 INTERVALS = 6
 
@@ -29,7 +30,7 @@ def test_columns_judge_as_the_model_does(
     partitions: list[tuple[list[tuple[int, int, int | None]], list[int]]], now_ms: int, allowed: int, minimum: float
 ) -> None:
     windows = windows_of([entry for entry, _ in partitions], [ends for _, ends in partitions], INTERVALS)
-    verdicts = judge(windows, Settings(allowed, minimum), now_ms=now_ms)
+    verdicts = judge("burrow", windows, Settings(allowed, minimum), now_ms=now_ms)
 
     assert [Status(status).name for status in verdicts.status.tolist()] == [
         model.judge(entry, ends, now_ms=now_ms, intervals=INTERVALS, allowed_lag=allowed, minimum_complete=minimum)

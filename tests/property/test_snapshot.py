@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.property.test_windows import PARTITIONS, Commit, apply, histories, limits
-from tests.scenario import GROUP, TOPIC, head_rows
-from tests.unit.test_v3 import commit_table, head_table
+from tests.scenario import GROUP, TOPIC, commit_table, head_rows, head_table
 from warren import state as state_module
-from warren.rules.burrow import Settings
+from warren.rules.rule import Settings
 from warren.snapshots import SnapshotReader, SnapshotWriter
 from warren.state import ClusterState
 from warren.windows.store import GroupWindows, Limits, Windows
@@ -33,6 +32,9 @@ def saved_and_restored(state: ClusterState, limits: Limits) -> ClusterState:
         return restored
 
 
+COLUMNS = ("offset", "timestamp_ms", "lag", "observed_ms", "order")
+
+
 def shown(windows: Windows) -> dict[str, object]:
     return {name: as_lists(windows.group(name)) for name in windows.groups()}
 
@@ -41,7 +43,7 @@ def as_lists(group: GroupWindows | None) -> object:
     assert group is not None
     window = group.window
     filled = np.arange(len(window.offset))[:, None] < window.length
-    columns = [np.where(filled, column, 0).tolist() for column in window[:5]]
+    columns = [np.where(filled, column, 0).tolist() for column in (getattr(window, name) for name in COLUMNS)]
     return columns, window.length.tolist(), group.head.tolist(), group.lowest_head.tolist(), group.owners
 
 

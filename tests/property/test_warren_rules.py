@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.test_rules import windows_of
-from warren.rules.burrow import Settings
-from warren.rules.rule import STATUS_OF_RULE, Rule
-from warren.rules.rule_sets import RULE_SETS
-from warren.rules.warren import judge
+from warren.rules.rule import STATUS_OF_RULE, Rule, Settings
+from warren.rules.rule_sets import RULE_SETS, judge
 
 INTERVALS = 6
 
@@ -107,6 +105,7 @@ def test_columns_judge_as_a_plain_function_does(
     of: list[tuple[Window, list[int], int]], now_ms: int, skew_ms: int, allowed: int, minimum: float
 ) -> None:
     verdicts = judge(
+        "warren",
         windows_of([window for window, _, _ in of], [ends for _, ends, _ in of], INTERVALS),
         Settings(allowed, minimum),
         now_ms=now_ms,
@@ -122,7 +121,7 @@ def test_columns_judge_as_a_plain_function_does(
 @given(partitions, st.integers(0, 1_000_000), st.integers(1, 100))
 def test_an_even_load_is_never_falling_behind(of: list[tuple[Window, list[int], int]], now_ms: int, lag: int) -> None:
     steady = [[(offset, ms, lag) for offset, ms, _ in window] for window, _, _ in of]
-    verdicts = judge(windows_of(steady, [ends for _, ends, _ in of], INTERVALS), Settings(), now_ms=now_ms)
+    verdicts = judge("warren", windows_of(steady, [ends for _, ends, _ in of], INTERVALS), Settings(), now_ms=now_ms)
 
     assert Rule.CLIMBING not in verdicts.rule.tolist()
 
@@ -130,6 +129,6 @@ def test_an_even_load_is_never_falling_behind(of: list[tuple[Window, list[int], 
 @given(partitions, st.integers(0, 1_000_000))
 def test_no_rule_set_alarms_where_nothing_is_unread(of: list[tuple[Window, list[int], int]], now_ms: int) -> None:
     read = [[window[-1][0]] if window else [5] for window, _, _ in of]
-    for rules in RULE_SETS.values():
-        verdicts = rules(windows_of([window for window, _, _ in of], read, INTERVALS), Settings(), now_ms=now_ms)
+    for name in RULE_SETS:
+        verdicts = judge(name, windows_of([window for window, _, _ in of], read, INTERVALS), Settings(), now_ms=now_ms)
         assert set(verdicts.status.tolist()) == {1}

@@ -79,10 +79,10 @@ def batches(run_stream: RunStream, of: CommitsOptions) -> list[CommitBatch]:
 
 def rows(batch_list: list[CommitBatch]) -> list[tuple[str, int, int, int]]:
     return sorted(
-        (batch.commits.groups[group], partition, offset, order)
+        (batch.commits.pairs[pair][0], partition, offset, order)
         for batch in batch_list
-        for group, partition, offset, order in zip(
-            batch.commits.group.tolist(),
+        for pair, partition, offset, order in zip(
+            batch.commits.pair.tolist(),
             batch.commits.partition.tolist(),
             batch.commits.offset.tolist(),
             batch.commits.order.tolist(),

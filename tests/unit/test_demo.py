@@ -25,11 +25,12 @@ from warren.demo.screen import LineScreen, as_table
 from warren.demo.stage import make_config
 from warren.errors import ConfigError
 from warren.model import Status
-from warren.rules.burrow import Settings, is_rewound
+from warren.rules.burrow import is_rewound
+from warren.rules.rule import Settings
 from warren.rules.verdict import GroupVerdict, facts_of, judge_group
 from warren.windows.commit_rows import CommitRows
 from warren.windows.heads import HeadRows
-from warren.windows.rings import Ordered
+from warren.windows.rings import Window
 from warren.windows.store import Limits, Windows
 
 INTERVALS = 10
@@ -51,11 +52,11 @@ def test_the_rewound_group_has_a_partition_in_rewind_in_every_window() -> None:
     assert rewound.all()
 
 
-def _windows_of(offsets: np.ndarray) -> Ordered:
+def _windows_of(offsets: np.ndarray) -> Window:
     """Every window over a sequence of commits, one in each column."""
     offset = np.lib.stride_tricks.sliding_window_view(offsets, INTERVALS).T
     nothing = np.zeros_like(offset)
-    return Ordered(offset, nothing, nothing, nothing, nothing, np.full(offset.shape[1], INTERVALS))
+    return Window(offset=offset, timestamp_ms=nothing, lag=nothing, length=np.full(offset.shape[1], INTERVALS))
 
 
 def test_at_every_moment_some_partition_is_busy_and_some_is_calm() -> None:
@@ -125,10 +126,8 @@ def _commits(group: Group, offsets: list[int | None], at_s: float, number: int) 
     made = [(partition, offset) for partition, offset in enumerate(offsets) if offset is not None]
     nothing = np.zeros(len(made), np.int64)
     return CommitRows(
-        groups=[group.name],
-        topics=[group.topic],
-        group=nothing,
-        topic=nothing,
+        pairs=[(group.name, group.topic)],
+        pair=nothing,
         partition=np.array([partition for partition, _ in made], np.int64),
         offset=np.array([offset for _, offset in made], np.int64),
         timestamp_ms=nothing + _ms(at_s),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.groups import GroupMetadata, Member, encode_assignment, encode_group_metadata
 from warren.codec.keys import encode_group_key, encode_offset_key
 from warren.sources.folding import Folder, FoldSettings
 from warren.sources.reading import Records
+from warren.windows.labels import Owner
 from warren.windows.rows import CommitBatch, commit_batch
-from warren.windows.store import Assignment, Owner
+from warren.windows.store import Assignment
 
 
 def commit_value(offset: int, timestamp_ms: int) -> bytes:
@@ -35,7 +37,7 @@ def test_commits_become_rows_and_the_position_is_told() -> None:
     batch = folded([(encode_offset_key("g", "t", 4), commit_value(42, 1000))])
 
     commits = batch.commits
-    assert (commits.groups, commits.topics) == (["g"], ["t"])
+    assert commits.pairs == [("g", "t")]
     assert (commits.partition.tolist(), commits.offset.tolist()) == ([4], [42])
     assert (commits.timestamp_ms.tolist(), commits.order.tolist()) == ([1000], [0])
     assert batch.positions == {7: 1}
@@ -107,7 +109,7 @@ def test_groups_that_are_not_wanted_stay_out_with_their_members() -> None:
     records += [(encode_group_key("console-7"), group_value(("t", [0])))]
     batch = folded(records, allow=("", "^app"), deny=("", "test$"))
 
-    assert batch.commits.groups == ["app-1"]
+    assert batch.commits.pairs == [("app-1", "t")]
     assert batch.assignments == []
 
 
@@ -118,3 +120,29 @@ def test_rows_before_the_applied_position_are_left_out() -> None:
     batch = commit_batch(pa.Table.from_batches(folder.rows({7: 6}, {})), {7: 5})
 
     assert batch.commits.offset.tolist() == [2]
+
+
+FUTURE_MS = 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("committed_ms", "stamp_ms", "taken_ms"),
+    [
+        (10_000 + FUTURE_MS, 10_000, 10_000),
+        (10_000 + FUTURE_MS, 10_000 + FUTURE_MS - 5, 10_000 + FUTURE_MS),
+        (10_000 + FUTURE_MS, -1, 10_000 + FUTURE_MS),
+        (10_000 + 30_000, 10_000, 10_000 + 30_000),
+        (2_000, 10_000, 2_000),
+    ],
+    ids=["of the future", "by a broker ahead of us", "no stamp", "not far ahead", "of the past"],
+)
+def test_d2_a_commit_of_the_future_was_made_when_the_broker_wrote_it(
+    committed_ms: int, stamp_ms: int, taken_ms: int
+) -> None:
+    folder = Folder(FoldSettings(3, 0))
+    value = commit_value(42, committed_ms)
+    key = encode_offset_key("g", "t", 0)
+    folder.add(Records(np.array([7]), np.array([0]), [key], [value], 10_000, lambda _: stamp_ms))
+    batch = commit_batch(pa.Table.from_batches(folder.rows({7: 1}, {})), {})
+
+    assert batch.commits.timestamp_ms.tolist() == [taken_ms]

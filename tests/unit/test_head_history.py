@@ -98,13 +98,13 @@ def test_an_end_that_goes_down_restarts_the_history_of_that_row_only() -> None:
     assert time_of(history, 199, 1) == START_MS + 10_000
 
 
-def test_an_observation_that_leaves_a_row_out_leaves_a_gap_that_is_bridged() -> None:
+def test_a_row_that_an_observation_leaves_out_stays_where_it_was() -> None:
     history = history_of([100, 100], rows=2)
     observe(history, {1: 150}, START_MS + 10_000)
     observe(history, {0: 200, 1: 200}, START_MS + 20_000)
 
-    assert end_at(history, START_MS + 10_000) == 150
-    assert time_of(history, 149) == START_MS + 10_000
+    assert end_at(history, START_MS + 10_000) == 100
+    assert time_of(history, 149) == START_MS + 15_000
 
 
 def test_the_same_moment_again_takes_no_second_point() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import pytest
 
 from tests.unit.test_rules import parsed, windows_of
 from warren.model import Status
-from warren.rules.burrow import Settings, judge
 from warren.rules.insight import Insight, LogFacts, Threshold, apply_thresholds, first_unread, insight
-from warren.rules.rule import Rule
+from warren.rules.rule import Rule, Settings
+from warren.rules.rule_sets import judge
 from warren.rules.verdict import reason
 from warren.windows.head_history import HeadHistory
 from warren.windows.rings import Entry
@@ -168,7 +169,7 @@ def test_nothing_is_said_about_a_partition_without_commits() -> None:
 def with_threshold(windows: GroupWindows, lag_s: list[float], threshold: Threshold) -> list[tuple[str, Rule]]:
     columns = {field: np.array(lag_s, np.float64) for field in Insight._fields}
     found = Insight(**columns)._replace(lost_records=np.zeros(len(lag_s), np.int64))
-    verdicts = apply_thresholds(judge(windows, Settings(), now_ms=45_000), windows, found, [threshold])
+    verdicts = apply_thresholds(judge("burrow", windows, Settings(), now_ms=45_000), windows, found, [threshold])
     return [
         (Status(status).name, Rule(rule))
         for status, rule in zip(verdicts.status.tolist(), verdicts.rule.tolist(), strict=True)
@@ -207,10 +208,14 @@ def test_an_unknown_age_is_above_no_threshold() -> None:
 
 
 def test_thresholds_are_by_topic() -> None:
-    windows = windows_of([parsed(FALLING)] * 2, [[150]] * 2)._replace(topics=["a", "b"], topic=np.array([0, 1]))
+    windows = windows_of([parsed(FALLING)] * 2, [[150]] * 2)
+    windows = replace(windows, topics=["a", "b"], topic=np.array([0, 1]))
     found = insight(windows, LogFacts(*(np.array([-1, -1]) for _ in LogFacts._fields)), now_ms=45_000)
     verdicts = apply_thresholds(
-        judge(windows, Settings(), now_ms=45_000), windows, found, [Threshold(records=5), Threshold(records=50)]
+        judge("burrow", windows, Settings(), now_ms=45_000),
+        windows,
+        found,
+        [Threshold(records=5), Threshold(records=50)],
     )
 
     assert verdicts.status.tolist() == [Status.WARN, Status.OK]

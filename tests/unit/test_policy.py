@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_v3 import commit_table, head_table
+from tests.scenario import commit_table, head_table
 from warren.app import App
 from warren.config.load import parse
 from warren.model import Status

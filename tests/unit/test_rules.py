@@ -7,11 +7,13 @@ import pytest
 
 from tests import model
 from warren.model import Status
-from warren.rules.burrow import Settings, judge
 from warren.rules.insight import LogFacts
+from warren.rules.rule import Settings
+from warren.rules.rule_sets import judge
 from warren.rules.verdict import GroupFacts, GroupVerdict, judge_group, shortest_float
-from warren.windows.rings import Ordered
-from warren.windows.store import GroupWindows, Owner
+from warren.windows.labels import Owner
+from warren.windows.rings import WholeWindow
+from warren.windows.store import GroupWindows
 
 # window as offset@second/lag, oldest first; heads remembered, the last is current; now in s; allowed lag; status; why
 WORKED = [
@@ -58,21 +60,32 @@ def windows_of(
     for i, entries in enumerate(partitions):
         for slot, (offset, ms, lag) in enumerate(entries):
             columns[0][slot, i], columns[1][slot, i], columns[2][slot, i] = offset, ms, -1 if lag is None else lag
-    length = np.array([len(entries) for entries in partitions], np.int32)
+    length = np.array([len(entries) for entries in partitions], np.int16)
     current = np.array([ends[-1] if ends else -1 for ends in heads])
     newest = np.array([entries[-1][0] if entries else 0 for entries in partitions])
     return GroupWindows(
         topics=["orders"],
         topic=np.zeros(len(partitions), np.int64),
         partition=np.arange(len(partitions)),
-        window=Ordered(columns[0], columns[1], columns[1], columns[1], columns[2], length),
+        length=length,
+        window=WholeWindow(
+            offset=columns[0],
+            timestamp_ms=columns[1],
+            lag=columns[2],
+            length=length,
+            observed_ms=columns[1],
+            order=columns[1],
+        ),
         owned=np.zeros(len(partitions), np.bool_),
         head_row=np.full(len(partitions), -1),
         head=current,
+        newest_offset=newest,
         log_start=np.full(len(partitions), -1),
         lowest_head=np.array([min(ends) if ends else -1 for ends in heads]),
         current_lag=np.where((length > 0) & (current >= 0), np.maximum(current - newest, 0), 0),
         owners=[Owner()] * len(partitions),
+        last_status=np.zeros(len(partitions), np.int8),
+        since_s=np.zeros(len(partitions), np.int64),
     )
 
 
@@ -85,7 +98,7 @@ def judged(windows: GroupWindows, now_ms: int) -> GroupVerdict:
 @pytest.mark.parametrize(("window", "heads", "now_s", "allowed", "status", "why"), WORKED)
 def test_worked_windows(window: str, heads: str, now_s: int, allowed: int, status: str, why: str) -> None:
     ends = [int(end) for end in heads.split()]
-    verdicts = judge(windows_of([parsed(window)], [ends]), Settings(allowed), now_ms=now_s * 1000)
+    verdicts = judge("burrow", windows_of([parsed(window)], [ends]), Settings(allowed), now_ms=now_s * 1000)
 
     assert Status(int(verdicts.status[0])).name == status, why
     assert model.judge(parsed(window), ends, now_ms=now_s * 1000, intervals=10, allowed_lag=allowed) == status, why
@@ -95,7 +108,7 @@ def test_worked_windows(window: str, heads: str, now_s: int, allowed: int, statu
 def test_a_window_that_is_not_complete_enough_is_not_judged(minimum: float, status: str) -> None:
     windows = windows_of([parsed("100@10/5 110@20/5")], [[500]])
 
-    assert Status(int(judge(windows, Settings(0, minimum), now_ms=10**9).status[0])).name == status
+    assert Status(int(judge("burrow", windows, Settings(0, minimum), now_ms=10**9).status[0])).name == status
 
 
 def test_a_group_is_as_bad_as_its_worst_partition() -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import structlog
 
-from tests.unit.test_v3 import commit_table, head_table
+from tests.scenario import commit_table, head_table
 from warren.errors import StartOverError
 from warren.keeper import LONGEST_AGE_MS, Keeper
-from warren.rules.burrow import Settings
-from warren.snapshots import previous
+from warren.rules.rule import Settings
+from warren.snapshots import VERSION, previous
 from warren.state import ClusterState
 from warren.windows.store import Limits
 
@@ -108,11 +108,11 @@ def test_a_snapshot_of_another_cluster_is_not_used(tmp_path: Path) -> None:
 
 def test_a_snapshot_of_another_version_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keeper(filled_state(10), tmp_path).save()
-    monkeypatch.setattr("warren.snapshots.VERSION", 2)
+    monkeypatch.setattr("warren.snapshots.VERSION", VERSION + 1)
     state, told = restored(tmp_path)
 
     assert offset_of(state) is None
-    assert "is of version 1, this Warren reads version 2." in told[0]
+    assert f"is of version {VERSION}, this Warren reads version {VERSION + 1}." in told[0]
 
 
 def test_a_snapshot_older_than_tombstones_live_is_not_used(tmp_path: Path) -> None:

@@ -5,42 +5,19 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 
-import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
+from tests.scenario import commit_table, head_table
 from warren.config.load import for_bootstrap
-from warren.rules.burrow import Settings
+from warren.rules.rule import Settings
 from warren.serve import gojson
 from warren.serve.v3 import make_app
 from warren.state import ClusterState
-from warren.windows.rows import COMMIT_ROWS, HEAD_ROWS, RowKind
 from warren.windows.store import Limits
 
 HOST = socket.gethostname()
 NOW_MS = 41_500
-
-
-def head_table(ends: dict[str, list[int]], observed_ms: int) -> pa.Table:
-    rows = [
-        {"topic": topic, "partition": i, "end": end, "log_start": 0, "observed_ms": observed_ms}
-        for topic, partitions in ends.items()
-        for i, end in enumerate(partitions)
-    ]
-    return pa.Table.from_pylist(rows, HEAD_ROWS)
-
-
-def commit_table(*commits: tuple[str, str, int, int, int], source_partition: int = 0) -> pa.Table:
-    """Commits (group, topic, partition, offset, timestamp_ms), and that the offsets topic is read to its end."""
-    rows = [
-        {
-            "kind": RowKind.COMMIT, "source_partition": source_partition, "order": [order], "group": group,
-            "topic": topic, "partition": [partition], "offset": [offset], "timestamp_ms": [ms],
-        }
-        for order, (group, topic, partition, offset, ms) in enumerate(commits)
-    ]  # fmt: skip
-    rows.append({"kind": RowKind.POSITION, "partition": [source_partition], "offset": [len(commits)]})
-    return pa.Table.from_pylist(rows, COMMIT_ROWS)
 
 
 @pytest.fixture

@@ -8,10 +8,9 @@ import pytest
 from tests.unit.test_rules import parsed, windows_of
 from warren.model import Status
 from warren.rules import warren
-from warren.rules.burrow import Settings
-from warren.rules.rule import STATUS_OF_RULE, Rule
-from warren.rules.rule_sets import RULE_SETS
-from warren.rules.verdict import reason
+from warren.rules.reasons import reason
+from warren.rules.rule import STATUS_OF_RULE, Rule, Settings
+from warren.rules.rule_sets import judge
 from warren.windows.head_history import HeadHistory
 from warren.windows.rings import Entry
 
@@ -29,7 +28,8 @@ def status(
     clock_skew_s: int = 0,
 ) -> str:
     """What a rule set says about one partition."""
-    verdicts = RULE_SETS[rules](
+    verdicts = judge(
+        rules,
         windows_of([parsed(window)], [[int(end) for end in heads.split()]]),
         Settings(allowed),
         now_ms=int(now_s * 1000),
@@ -42,7 +42,7 @@ def status(
 def warrens_rule(window: str, heads: str, now_s: int, **more: int) -> Rule:
     windows = windows_of([parsed(window)], [[int(end) for end in heads.split()]])
     unread_since_ms = np.array([more.get("unread_since_s", -1) * 1000])
-    verdicts = warren.judge(windows, Settings(), now_ms=now_s * 1000, unread_since_ms=unread_since_ms)
+    verdicts = judge("warren", windows, Settings(), now_ms=now_s * 1000, unread_since_ms=unread_since_ms)
     return Rule(int(verdicts.rule[0]))
 
 
@@ -168,7 +168,7 @@ def test_d30_what_a_history_says_can_be_passed_on() -> None:
 
     def judged_at(now_s: int) -> Status:
         since_ms = history.passed_since(np.array([0]), warren.first_too_many(windows, Settings()))
-        verdicts = warren.judge(windows, Settings(), now_ms=now_s * 1000, unread_since_ms=since_ms)
+        verdicts = judge("warren", windows, Settings(), now_ms=now_s * 1000, unread_since_ms=since_ms)
         return Status(int(verdicts.status[0]))
 
     assert judged_at(5070) is Status.OK
@@ -218,14 +218,14 @@ def test_d35_the_allowed_lag_is_allowed_in_having_been_at_the_end() -> None:
 def test_a_window_that_is_not_complete_enough_is_not_judged() -> None:
     windows = windows_of([parsed("100@10/5 110@20/5")], [[500]])
 
-    rules = [int(warren.judge(windows, Settings(0, least), now_ms=10**9).rule[0]) for least in (0.2, 0.21)]
+    rules = [int(judge("warren", windows, Settings(0, least), now_ms=10**9).rule[0]) for least in (0.2, 0.21)]
     assert rules == [Rule.SILENT, Rule.INCOMPLETE]
 
 
 def test_windows_of_one_commit_can_be_judged() -> None:
     windows = windows_of([[(100, 1000, 5)], []], [[105], [7]], intervals=1)
 
-    assert warren.judge(windows, Settings(), now_ms=10**9).status.tolist() == [Status.STOP, Status.OK]
+    assert judge("warren", windows, Settings(), now_ms=10**9).status.tolist() == [Status.STOP, Status.OK]
 
 
 @pytest.mark.parametrize(

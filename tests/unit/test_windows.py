@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tests.scenario import GROUP, TOPIC, Story, commit_rows, head_rows
-from warren.windows.store import Assignment, Limits, Owner, Windows
+from warren.windows.labels import Owner
+from warren.windows.store import Assignment, Limits, Windows
 
 
 def lagged(story: Story) -> list[tuple[int, int, int | None]]:
@@ -206,8 +207,16 @@ class TestRemoval:
 
         assert story.windows.groups() == []
 
-    def test_a_commit_older_than_the_store_remembers_is_not_taken(self) -> None:
+    def test_an_old_commit_of_a_living_group_stays(self) -> None:
+        story = Story(Limits(expire_group_ms=10_000), partitions=2).heads(100, 1)
+        story.commit(10, 1, 5_000, now_ms=20_000).commit(10, 2, 19_000, now_ms=20_000, partition=1)
+        story.windows.expire(20_000)
+
+        assert [offset for offset, _, _ in story.entries(0)] == [10]
+
+    def test_a_group_with_old_commits_only_goes(self) -> None:
         story = Story(Limits(expire_group_ms=10_000)).heads(100, 1).commit(10, 1, 5_000, now_ms=20_000)
+        story.windows.expire(20_000)
 
         assert story.windows.groups() == []
 

@@ -146,6 +146,7 @@ class Warren(Section):
     trigger: float = Field(default=1.0, ge=0.1)
     max_records: int = Field(default=2_000_000, ge=1_000)
     snapshot_interval: float = Field(default=30.0, gt=0)
+    evaluate_interval: float = Field(default=5.0, gt=0)
 
 
 class Config(Section):

@@ -13,53 +13,30 @@ The order of the questions matters and is Burrow's:
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from warren.rules.rule import Rule, any_entry, filled, first_yes, last_entry, status_of
+from warren.rules.rule import Rule, Settings, any_entry, filled, first_yes, last_entry
 from warren.windows.columns import UNKNOWN, Bool, Int64
-from warren.windows.rings import Ordered
-from warren.windows.store import GroupWindows
+from warren.windows.rings import Window
+from warren.windows.store import Partitions
 
 
-class Settings(NamedTuple):
-    """Burrow's `[evaluator]` keys."""
-
-    allowed_lag: int = 0
-    minimum_complete: float = 0.0
-
-
-class Verdicts(NamedTuple):
-    """One element for each partition."""
-
-    status: NDArray[np.int8]
-    rule: NDArray[np.int8]
-    complete: NDArray[np.float32]
-
-
-def judge(group: GroupWindows, settings: Settings, *, now_ms: int) -> Verdicts:
-    """Judge every partition of a group at `now_ms`."""
-    window, allowed = group.window, settings.allowed_lag
-    complete = share_complete(group)
+def rules(of: Partitions, settings: Settings, *, now_ms: int) -> NDArray[np.int8]:
+    """The rule that decides each partition; the ones before 2 have been asked."""
+    window, allowed = of.window, settings.allowed_lag
     now_ms = now_ms // 1000 * 1000  # Burrow's clock has whole seconds
     questions = [
-        (Rule.NO_COMMIT, window.length == 0),
-        (Rule.INCOMPLETE, complete < np.float32(settings.minimum_complete)),
-        (Rule.NO_HEAD, group.head == UNKNOWN),
-        (Rule.CAUGHT_UP, group.current_lag <= allowed),
-        (Rule.STOPPED, is_stopped(window, group.lowest_head, now_ms)),
+        (Rule.STOPPED, is_stopped(window, of.lowest_head, now_ms)),
         (Rule.REWOUND, is_rewound(window)),
         (Rule.CAUGHT_UP_LATELY, was_caught_up(window, allowed)),
         (Rule.STALLED, is_stalled(window)),
         (Rule.FALLING_BEHIND, lag_never_fell(window)),
     ]
-    rule = first_yes(questions, otherwise=Rule.LAG_FELL)
-    return Verdicts(status_of(rule), rule, complete)
+    return first_yes(questions, otherwise=Rule.LAG_FELL)
 
 
-def is_stopped(window: Ordered, lowest_head: Int64, now_ms: int) -> Bool:
+def is_stopped(window: Window, lowest_head: Int64, now_ms: int) -> Bool:
     """Rule 2: no commit for longer than the window spans, and the last one was never at a remembered end."""
     first_ms, last_ms = window.timestamp_ms[0], last_entry(window.timestamp_ms, window)
     was_at_end: Bool = (lowest_head != UNKNOWN) & (lowest_head <= last_entry(window.offset, window))
@@ -67,7 +44,7 @@ def is_stopped(window: Ordered, lowest_head: Int64, now_ms: int) -> Bool:
     return silent & ~was_at_end
 
 
-def is_rewound(window: Ordered) -> Bool:
+def is_rewound(window: Window) -> Bool:
     """Rule 3: the first step back in the window, if no later commit (the step itself included) made up for it."""
     columns = np.arange(window.offset.shape[1])
     back = (window.offset[1:] < window.offset[:-1]) & filled(window)[1:]
@@ -79,18 +56,18 @@ def is_rewound(window: Ordered) -> Bool:
     return any_entry(back) & ~any_entry(later & (window.offset >= before))
 
 
-def was_caught_up(window: Ordered, allowed_lag: int) -> Bool:
+def was_caught_up(window: Window, allowed_lag: int) -> Bool:
     """Rule 4: some known lag in the window is at most the allowed lag."""
     known = filled(window) & (window.lag >= 0)
     return any_entry(known & (window.lag <= allowed_lag))
 
 
-def is_stalled(window: Ordered) -> Bool:
+def is_stalled(window: Window) -> Bool:
     """Rule 5: every commit is of the same offset (a single one, too)."""
     return ~any_entry((window.offset != window.offset[0]) & filled(window))
 
 
-def lag_never_fell(window: Ordered) -> Bool:
+def lag_never_fell(window: Window) -> Bool:
     """Rule 6: no known lag is smaller than the known lag before it (true if there is none or one)."""
     fell = np.zeros(window.lag.shape[1], np.bool_)
     before = np.zeros(window.lag.shape[1], np.int64)
@@ -98,9 +75,3 @@ def lag_never_fell(window: Ordered) -> Bool:
         fell |= known & (lag < before)
         before = np.where(known, lag, before)
     return ~fell
-
-
-def share_complete(group: GroupWindows) -> NDArray[np.float32]:
-    """How much of each window is filled; a window known only by its owner counts as one entry, as in Burrow."""
-    length = np.where(group.owned, np.maximum(group.window.length, 1), group.window.length)
-    return length.astype(np.float32) / np.float32(len(group.window.offset))

@@ -11,13 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from warren.model import Status
-from warren.rules.burrow import Verdicts
-from warren.rules.rule import Rule, last_entry, status_of
+from warren.rules.rule import Rule, Verdicts, last_entry, status_of
 from warren.rules.warren import known_lags, records_read, span_ms, usual_distance_ms
 from warren.windows.columns import UNKNOWN, Bool, Int64
 from warren.windows.head_history import Float64
-from warren.windows.rings import Ordered
-from warren.windows.store import GroupWindows
+from warren.windows.rings import Window
+from warren.windows.store import GroupWindows, Partitions
 
 
 class LogFacts(NamedTuple):
@@ -52,12 +51,12 @@ class Insight(NamedTuple):
     """Until the first unread record is deleted at the speed of the log start, 0 if some are; also -1 without risk."""
 
 
-def first_unread(group: GroupWindows, log_start: Int64) -> Int64:
+def first_unread(group: Partitions, log_start: Int64) -> Int64:
     """The offset of the first record that each partition's consumer can still read and has not."""
     return np.maximum(last_entry(group.window.offset, group.window), log_start)
 
 
-def insight(group: GroupWindows, log: LogFacts, *, now_ms: int, clock_skew_ms: int = 0) -> Insight:
+def insight(group: Partitions, log: LogFacts, *, now_ms: int, clock_skew_ms: int = 0) -> Insight:
     """Tell what can be told at `now_ms`; `clock_skew_ms` is the brokers' clock less ours."""
     judged = (group.window.length > 0) & (group.head != UNKNOWN)
     unread = np.where(judged, np.maximum(group.head - first_unread(group, log.log_start), 0), UNKNOWN)
@@ -84,13 +83,13 @@ def _age_s(unread: Int64, since_ms: Int64, now_ms: int) -> Float64:
     return np.where(unread > 0, age_s, np.where(unread == 0, 0.0, UNKNOWN))
 
 
-def _consumed_per_s(window: Ordered, now_ms: int) -> Float64:
+def _consumed_per_s(window: Window, now_ms: int) -> Float64:
     """Over the window and what silence there is beyond the usual: the speed of a stopped consumer goes to 0."""
     overdue_ms = np.maximum(now_ms - last_entry(window.timestamp_ms, window) - usual_distance_ms(window), 0)
     return _per_s(records_read(window), span_ms(window) + overdue_ms, span_ms(window) > 0)
 
 
-def _produced_per_s(window: Ordered) -> Float64:
+def _produced_per_s(window: Window) -> Float64:
     """From the ends at the first and the last commit with a known lag, for want of a history."""
     known = known_lags(window)
     first, last = _first_and_last(known)
@@ -117,18 +116,18 @@ def _until_s(records: Int64, closing_per_s: Float64, opening_per_s: Float64) -> 
     return np.where(records == 0, 0.0, np.where(closes, records / np.where(closes, net_per_s, 1), UNKNOWN))
 
 
-def _commit_age_s(window: Ordered, now_ms: int) -> Float64:
+def _commit_age_s(window: Window, now_ms: int) -> Float64:
     age_s = np.maximum(now_ms - last_entry(window.timestamp_ms, window), 0) / 1000
     return np.where(window.length > 0, age_s, UNKNOWN)
 
 
-def _lost_records(group: GroupWindows, log_start: Int64) -> Int64:
+def _lost_records(group: Partitions, log_start: Int64) -> Int64:
     lost = np.maximum(log_start - last_entry(group.window.offset, group.window), 0)
     return np.where((group.window.length > 0) & (log_start != UNKNOWN), lost, UNKNOWN)
 
 
 def _loss_in_s(
-    group: GroupWindows, log: LogFacts, unread: Int64, lost_records: Int64, consumed_per_s: Float64
+    group: Partitions, log: LogFacts, unread: Int64, lost_records: Int64, consumed_per_s: Float64
 ) -> Float64:
     """The log start runs after the consumer: when does it reach the first unread record?"""
     ahead = np.where(lost_records == 0, last_entry(group.window.offset, group.window) - log.log_start, UNKNOWN)

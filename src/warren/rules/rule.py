@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warren.model import Status
-from warren.windows.columns import Bool, Int64
-from warren.windows.rings import Ordered
+from warren.windows.columns import UNKNOWN, Bool, Int64
+from warren.windows.rings import Window
+from warren.windows.store import Outline
+
+
+class Settings(NamedTuple):
+    """Burrow's `[evaluator]` keys."""
+
+    allowed_lag: int = 0
+    minimum_complete: float = 0.0
+
+
+class Verdicts(NamedTuple):
+    """One element for each partition."""
+
+    status: NDArray[np.int8]
+    rule: NDArray[np.int8]
+    complete: NDArray[np.float32]
 
 
 class Rule(IntEnum):
@@ -50,10 +67,30 @@ STATUS_OF_RULE = {
 }
 """What each rule makes of a partition; the ones that are not here make it OK."""
 
+UNDECIDED = -1
+"""In a column of rules: none of those asked so far has decided."""
+
 _STATUS = np.array([STATUS_OF_RULE.get(rule, Status.OK) for rule in Rule], np.int8)
 
 
-def first_yes(questions: list[tuple[Rule, Bool]], otherwise: Rule) -> NDArray[np.int8]:
+def rules_without_window(of: Outline, settings: Settings, intervals: int) -> NDArray[np.int8]:
+    """The questions that come first in every rule set; UNDECIDED where it takes the window to go on."""
+    questions = [
+        (Rule.NO_COMMIT, of.length == 0),
+        (Rule.INCOMPLETE, share_complete(of, intervals) < np.float32(settings.minimum_complete)),
+        (Rule.NO_HEAD, of.head == UNKNOWN),
+        (Rule.CAUGHT_UP, of.current_lag <= settings.allowed_lag),
+    ]
+    return first_yes(questions, otherwise=UNDECIDED)
+
+
+def share_complete(of: Outline, intervals: int) -> NDArray[np.float32]:
+    """How much of each window is filled; a window known only by its owner counts as one entry, as in Burrow."""
+    length = np.where(of.owned, np.maximum(of.length, 1), of.length)
+    return length.astype(np.float32) / np.float32(intervals)
+
+
+def first_yes(questions: list[tuple[Rule, Bool]], otherwise: int) -> NDArray[np.int8]:
     """For each partition the first rule whose question is answered with yes."""
     return np.select([yes for _, yes in questions], [np.int8(rule) for rule, _ in questions], np.int8(otherwise))
 
@@ -63,7 +100,7 @@ def status_of(rule: NDArray[np.int8]) -> NDArray[np.int8]:
     return _STATUS[rule]
 
 
-def filled(window: Ordered) -> Bool:
+def filled(window: Window) -> Bool:
     """Which entries of each window are commits and not padding."""
     is_filled: Bool = np.arange(len(window.offset))[:, None] < window.length
     return is_filled
@@ -75,7 +112,7 @@ def any_entry(entries: Bool) -> Bool:
     return marked
 
 
-def last_entry(column: Int64, window: Ordered) -> Int64:
+def last_entry(column: Int64, window: Window) -> Int64:
     """The newest entry of each window (padding where there is none)."""
     last: Int64 = column[np.maximum(window.length - 1, 0), np.arange(column.shape[1])]
     return last

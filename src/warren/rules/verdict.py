@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from warren.model import Status
 from warren.rules import warren
-from warren.rules.burrow import Settings, Verdicts
-from warren.rules.insight import Insight, LogFacts, Threshold, apply_thresholds, first_unread, insight, threshold_reason
-from warren.rules.rule import Rule
-from warren.rules.rule_sets import RULE_SETS
+from warren.rules.insight import Insight, LogFacts, Threshold, apply_thresholds, first_unread, insight
+from warren.rules.reasons import reason
+from warren.rules.rule import Rule, Settings, Verdicts
+from warren.rules.rule_sets import judge
 from warren.windows.columns import Int64
-from warren.windows.rings import Entry
-from warren.windows.store import GroupWindows, Owner, Windows
+from warren.windows.labels import Owner
+from warren.windows.rings import Entry, WholeWindow
+from warren.windows.store import GroupWindows, Windows
 
 
 class GroupFacts(NamedTuple):
@@ -25,6 +25,8 @@ class GroupFacts(NamedTuple):
     log: LogFacts
     too_much_since_ms: Int64
     """Since when more is unread than allowed."""
+    clock_skew_ms: int = 0
+    """The brokers' clock less ours."""
 
 
 def facts_of(store: Windows, group: str, settings: Settings) -> GroupFacts | None:
@@ -41,7 +43,8 @@ def facts_of(store: Windows, group: str, settings: Settings) -> GroupFacts | Non
         produced_per_s=heads.history.rate_per_s(rows, window_ms),
         log_start_per_s=heads.log_start_history.rate_per_s(rows, np.zeros(len(rows), np.int64)),
     )
-    return GroupFacts(windows, log, heads.history.passed_since(rows, warren.first_too_many(windows, settings)))
+    too_much_since_ms = heads.history.passed_since(rows, warren.first_too_many(windows, settings))
+    return GroupFacts(windows, log, too_much_since_ms, store.clock_skew_ms)
 
 
 class PartitionInsight(NamedTuple):
@@ -72,6 +75,8 @@ class PartitionVerdict(NamedTuple):
     end_offset: int | None
     log_start: int | None
     insight: PartitionInsight
+    since_ms: int | None
+    """Since when it is in this status; None before the first evaluation of all groups."""
 
     @property
     def start(self) -> Entry | None:
@@ -88,12 +93,19 @@ class GroupVerdict(NamedTuple):
     """What is said about a group; `partitions` are all of it, topics sorted and partitions ascending."""
 
     group: str
+    rule_set: str
     status: Status
     complete: float
     partitions: list[PartitionVerdict]
     max_lag: PartitionVerdict | None
     total_lag: int
-    reason: str
+    worst: PartitionVerdict | None
+    """The partition that made the group what it is: of those in the worst status, the one with the highest lag."""
+
+    @property
+    def reason(self) -> str:
+        """Why the group is what it is."""
+        return f"{self.worst.topic} {self.worst.partition}: {self.worst.reason}" if self.worst else "no partitions"
 
 
 def judge_group(
@@ -106,21 +118,23 @@ def judge_group(
     thresholds: list[Threshold] | None = None,
 ) -> GroupVerdict:
     """Judge a group and all its partitions at `now_ms`; `thresholds` has one for each of its topics."""
-    windows = facts.windows
-    verdicts = RULE_SETS[rule_set](windows, settings, now_ms=now_ms, unread_since_ms=facts.too_much_since_ms)
-    found = insight(windows, facts.log, now_ms=now_ms)
+    windows, skew_ms = facts.windows, facts.clock_skew_ms
+    since_ms = facts.too_much_since_ms
+    verdicts = judge(rule_set, windows, settings, now_ms=now_ms, unread_since_ms=since_ms, clock_skew_ms=skew_ms)
+    found = insight(windows, facts.log, now_ms=now_ms, clock_skew_ms=skew_ms)
     if thresholds:
         verdicts = apply_thresholds(verdicts, windows, found, thresholds)
     partitions = _partition_verdicts(windows, verdicts, found, settings, now_ms)
-    worst = max(partitions, key=lambda one: one.status, default=None)
+    worst = max(partitions, key=lambda one: (one.status, one.current_lag), default=None)
     return GroupVerdict(
         group=name,
+        rule_set=rule_set,
         status=worst.status.of_group if worst else Status.OK,
         complete=_share_complete(partitions),
         partitions=partitions,
         max_lag=max(partitions, key=lambda one: one.current_lag, default=None),
         total_lag=sum(one.current_lag for one in partitions),
-        reason=f"{worst.topic} {worst.partition}: {worst.reason}" if worst else "no partitions",
+        worst=worst,
     )
 
 
@@ -131,7 +145,7 @@ def _partition_verdicts(
     judged = zip(verdicts.status.tolist(), verdicts.rule.tolist(), insights, strict=True)
     partitions = []
     for i, (status, rule, told) in enumerate(judged):
-        entries = _entries(windows, i)
+        entries = entries_of(windows.window, i)
         lag = int(windows.current_lag[i])
         partitions.append(
             PartitionVerdict(
@@ -147,17 +161,25 @@ def _partition_verdicts(
                 end_offset=_known(int(windows.head[i])),
                 log_start=_known(int(windows.log_start[i])),
                 insight=PartitionInsight(*(None if value < 0 else value for value in told)),
+                since_ms=_since_ms(windows, i, status, now_ms),
             )
         )
     return partitions
+
+
+def _since_ms(windows: GroupWindows, i: int, status: int, now_ms: int) -> int | None:
+    """Since the last evaluation of all, if it said the same; else since now."""
+    if windows.since_s[i] == 0:
+        return None
+    return int(windows.since_s[i]) * 1000 if windows.last_status[i] == status else now_ms
 
 
 def _known(offset: int) -> int | None:
     return None if offset < 0 else offset
 
 
-def _entries(windows: GroupWindows, i: int) -> list[Entry]:
-    window = windows.window
+def entries_of(window: WholeWindow, i: int) -> list[Entry]:
+    """One window as entries, oldest first."""
     columns = (window.offset, window.timestamp_ms, window.observed_ms, window.order, window.lag)
     values = zip(*(column[: int(window.length[i]), i].tolist() for column in columns), strict=True)
     return [Entry(offset, ms, seen_ms, order, None if lag < 0 else lag) for offset, ms, seen_ms, order, lag in values]
@@ -171,46 +193,3 @@ def _share_complete(partitions: list[PartitionVerdict]) -> float:
 def shortest_float(value: np.float32) -> float:
     """The double that prints as the shortest text of a single: 0.33333334, not 0.3333333432674408."""
     return float(str(value))
-
-
-def reason(rule: Rule, entries: list[Entry], lag: int, settings: Settings, now_ms: int) -> str:
-    """Why a partition is judged as it is, in words and numbers."""
-    if not entries:
-        return "no commit yet"
-    first, last = entries[0], entries[-1]
-    silent_s, span_s = (now_ms - last.timestamp_ms) // 1000, (last.timestamp_ms - first.timestamp_ms) / 1000
-    match rule:
-        case Rule.INCOMPLETE:
-            return f"only {len(entries)} commits seen, too few to judge"
-        case Rule.NO_HEAD:
-            return "the end of this partition is not known"
-        case Rule.CAUGHT_UP:
-            return "caught up" if lag == 0 else f"lag {lag:,} is at most the allowed {settings.allowed_lag:,}"
-        case Rule.STOPPED:
-            return f"no commit for {silent_s:,} s, window spans {span_s:,.0f} s, lag {lag:,}"
-        case Rule.REWOUND:
-            return _rewind_reason(entries)
-        case Rule.CAUGHT_UP_LATELY:
-            return f"lag {lag:,}, but caught up within the last {len(entries)} commits"
-        case Rule.STALLED:
-            return f"the last {len(entries)} commits are all of offset {last.offset:,}, lag {lag:,}"
-        case Rule.FALLING_BEHIND:
-            return _falling_behind_reason(entries, lag)
-        case Rule.OVER_RECORDS | Rule.OVER_SECONDS:
-            return threshold_reason(rule, lag)
-        case _ if rule in warren.OWN_RULES:
-            return warren.reason(rule, entries, lag, now_ms)
-        case _:
-            return f"lag {lag:,}, and it fell within the last {len(entries)} commits"
-
-
-def _rewind_reason(entries: list[Entry]) -> str:
-    before, after = next((a, b) for a, b in pairwise(entries) if b.offset < a.offset)
-    return f"went back from offset {before.offset:,} to {after.offset:,} and has not reached it again"
-
-
-def _falling_behind_reason(entries: list[Entry], lag: int) -> str:
-    lags = [entry.lag for entry in entries if entry.lag is not None]
-    if not lags:
-        return f"lag {lag:,}, and no earlier lag is known to compare it with"
-    return f"lag did not fall in {len(entries)} commits: {lags[0]:,} then, {lags[-1]:,} at the last commit, {lag:,} now"

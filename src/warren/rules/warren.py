@@ -30,12 +30,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from warren.rules.burrow import Settings, Verdicts, is_stalled, share_complete, was_caught_up
-from warren.rules.rule import Rule, filled, first_yes, last_entry, status_of
+from warren.rules.burrow import is_stalled, was_caught_up
+from warren.rules.rule import Rule, Settings, filled, first_yes, last_entry
 from warren.windows.columns import UNKNOWN, Bool, Int64
-from warren.windows.rings import Entry, Ordered
-from warren.windows.store import GroupWindows
+from warren.windows.rings import Entry, Window
+from warren.windows.store import Partitions
 
 ENOUGH_COMMITS = 3
 """Two distances and a trend of three: less says nothing about what is usual."""
@@ -53,61 +54,50 @@ SHORTEST_DISTANCE_MS = 5_000
 """Kafka's default auto.commit.interval.ms: who commits more often still reads ahead about as far."""
 
 
-def judge(
-    group: GroupWindows,
-    settings: Settings,
-    *,
-    now_ms: int,
-    unread_since_ms: Int64 | None = None,
-    clock_skew_ms: int = 0,
-) -> Verdicts:
-    """Judge every partition of a group at `now_ms`.
+def rules(
+    of: Partitions, settings: Settings, *, now_ms: int, unread_since_ms: Int64, clock_skew_ms: int
+) -> NDArray[np.int8]:
+    """The rule that decides each partition; the ones before 2 have been asked.
 
     `unread_since_ms`: since when, by our clock, more is unread than allowed, as `HeadHistory.passed_since` tells of
     `first_too_many`; not above 0 where that is not known. `clock_skew_ms`: the brokers' clock less ours.
     """
-    window, allowed = group.window, settings.allowed_lag
-    complete = share_complete(group)
-    if unread_since_ms is None:
-        unread_since_ms = np.full(len(group.head), UNKNOWN, np.int64)
+    window, allowed = of.window, settings.allowed_lag
+    distance_ms = usual_distance_ms(window)
     silent_ms = silence_ms(window, unread_since_ms, now_ms, clock_skew_ms)
-    excused = (unread_since_ms <= 0) & was_at_end_lately(group, allowed)
+    excused = (unread_since_ms <= 0) & was_at_end_lately(of, allowed)
+    much = np.maximum(read_in_one_go(window, distance_ms), allowed)
     questions = [
-        (Rule.NO_COMMIT, window.length == 0),
-        (Rule.INCOMPLETE, complete < np.float32(settings.minimum_complete)),
-        (Rule.NO_HEAD, group.head == UNKNOWN),
-        (Rule.CAUGHT_UP, group.current_lag <= allowed),
-        (Rule.SILENT, (silent_ms > longest_usual_silence_ms(window)) & ~excused),
+        (Rule.SILENT, (silent_ms > longest_usual_silence_ms(window, distance_ms)) & ~excused),
         (Rule.WENT_BACK, has_gone_back(window)),
         (Rule.TOO_FEW_COMMITS, window.length < ENOUGH_COMMITS),
         (Rule.UNKNOWN_LAG, known_lags(window).sum(axis=0) < ENOUGH_COMMITS),
         (Rule.STALLED, is_stalled(window) & ~was_caught_up(window, allowed)),
-        (Rule.CLIMBING, lag_climbs(window) & (last_known_lag(window) > np.maximum(read_in_one_go(window), allowed))),
+        (Rule.CLIMBING, lag_climbs(window) & (last_known_lag(window) > much)),
         (Rule.CAUGHT_UP_LATELY, was_caught_up(window, allowed)),
     ]
-    rule = first_yes(questions, otherwise=Rule.NOT_CLIMBING)
-    return Verdicts(status_of(rule), rule, complete)
+    return first_yes(questions, otherwise=Rule.NOT_CLIMBING)
 
 
-def first_too_many(group: GroupWindows, settings: Settings) -> Int64:
+def first_too_many(of: Partitions, settings: Settings) -> Int64:
     """The offset whose record makes the lag of each partition larger than allowed."""
-    return last_entry(group.window.offset, group.window) + settings.allowed_lag
+    return last_entry(of.window.offset, of.window) + settings.allowed_lag
 
 
-def silence_ms(window: Ordered, unread_since_ms: Int64, now_ms: int, clock_skew_ms: int) -> Int64:
+def silence_ms(window: Window, unread_since_ms: Int64, now_ms: int, clock_skew_ms: int) -> Int64:
     """For how long a commit could have come: since the last one, and since there was something to commit."""
     commit_ms = last_entry(window.timestamp_ms, window)
     work_ms = np.where(unread_since_ms > 0, unread_since_ms + clock_skew_ms, commit_ms)
     return now_ms + clock_skew_ms - np.maximum(commit_ms, work_ms)
 
 
-def longest_usual_silence_ms(window: Ordered) -> Int64:
+def longest_usual_silence_ms(window: Window, distance_ms: Int64) -> Int64:
     """More than this is silence."""
-    longest = np.maximum(SILENT_DISTANCES * usual_distance_ms(window), SHORTEST_SILENCE_MS)
+    longest = np.maximum(SILENT_DISTANCES * distance_ms, SHORTEST_SILENCE_MS)
     return np.where(window.length < ENOUGH_COMMITS, np.maximum(longest, SILENCE_OF_A_NEW_GROUP_MS), longest)
 
 
-def usual_distance_ms(window: Ordered) -> Int64:
+def usual_distance_ms(window: Window) -> Int64:
     """The median time between two commits (the lower one of two), 0 where there are not two."""
     columns = np.arange(window.offset.shape[1])
     if len(window.offset) < 2:
@@ -118,27 +108,27 @@ def usual_distance_ms(window: Ordered) -> Int64:
     return np.where(window.length < 2, 0, median)
 
 
-def was_at_end_lately(group: GroupWindows, allowed_lag: int) -> Bool:
+def was_at_end_lately(of: Partitions, allowed_lag: int) -> Bool:
     """Whether some remembered end is at most the allowed lag above the last commit."""
-    last = last_entry(group.window.offset, group.window)
-    at_end: Bool = (group.lowest_head != UNKNOWN) & (group.lowest_head <= last + allowed_lag)
+    last = last_entry(of.window.offset, of.window)
+    at_end: Bool = (of.lowest_head != UNKNOWN) & (of.lowest_head <= last + allowed_lag)
     return at_end
 
 
-def has_gone_back(window: Ordered) -> Bool:
+def has_gone_back(window: Window) -> Bool:
     """Whether any step back was not made up for: then the highest offset is above the newest one."""
     highest = np.where(filled(window), window.offset, 0).max(axis=0)
     gone_back: Bool = highest > last_entry(window.offset, window)
     return gone_back
 
 
-def known_lags(window: Ordered) -> Bool:
+def known_lags(window: Window) -> Bool:
     """Which entries have a known lag."""
     known: Bool = filled(window) & (window.lag >= 0)
     return known
 
 
-def last_known_lag(window: Ordered) -> Int64:
+def last_known_lag(window: Window) -> Int64:
     """The newest known lag of each window, UNKNOWN where there is none."""
     last = np.full(window.lag.shape[1], UNKNOWN, np.int64)
     for lag, known in zip(window.lag, known_lags(window), strict=True):
@@ -146,7 +136,7 @@ def last_known_lag(window: Ordered) -> Int64:
     return last
 
 
-def lag_climbs(window: Ordered) -> Bool:
+def lag_climbs(window: Window) -> Bool:
     """Whether of all pairs of known lags those that rise, less those that fall, are at least two thirds."""
     known = known_lags(window)
     rising, pairs = (np.zeros(window.lag.shape[1], np.int64) for _ in range(2))
@@ -158,22 +148,22 @@ def lag_climbs(window: Ordered) -> Bool:
     return climbs
 
 
-def records_read(window: Ordered) -> Int64:
+def records_read(window: Window) -> Int64:
     """How many records the commits of each window went forward by; going back is not unreading."""
     forward = np.maximum(np.diff(window.offset, axis=0), 0)
     read: Int64 = (forward * filled(window)[1:]).sum(axis=0)
     return read
 
 
-def span_ms(window: Ordered) -> Int64:
+def span_ms(window: Window) -> Int64:
     """From the first commit of each window to the last."""
     span: Int64 = last_entry(window.timestamp_ms, window) - window.timestamp_ms[0]
     return span
 
 
-def read_in_one_go(window: Ordered) -> Int64:
+def read_in_one_go(window: Window, distance_ms: Int64) -> Int64:
     """How many records each group reads in the usual distance of its commits."""
-    distance = np.maximum(usual_distance_ms(window), SHORTEST_DISTANCE_MS)
+    distance = np.maximum(distance_ms, SHORTEST_DISTANCE_MS)
     # in float64, for a product of two large numbers would overflow
     read: Int64 = (records_read(window) * (distance / np.maximum(span_ms(window), 1))).astype(np.int64)
     return read

@@ -11,17 +11,18 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from warren.config.model import ClientProfile, Config
 from warren.serve import bodies, gojson
+from warren.serve.v1.routes import Queries, make_v1
 from warren.state import ClusterState
 
 Clusters = Mapping[str, ClusterState]
 
 
-def make_app(clusters: Clusters, config: Config, now_ms: Callable[[], int]) -> Starlette:
-    """The ASGI application; it reads `clusters`, which others fill."""
+def make_app(clusters: Clusters, config: Config, now_ms: Callable[[], int], queries: Queries = lambda: {}) -> Starlette:
+    """The ASGI application, with Warren's own API beside v3; it reads `clusters`, which others fill."""
     api = _Api(clusters, config, now_ms)
     cluster = "/v3/kafka/{cluster}"
     group = cluster + "/consumer/{group}"
@@ -39,6 +40,7 @@ def make_app(clusters: Clusters, config: Config, now_ms: Callable[[], int]) -> S
         Route(f"{group}/status", api.consumer_status),
         Route(f"{group}/lag", api.consumer_lag),
         Route(f"{group}/topic/{{topic}}", api.delete_consumer_topic, methods=["DELETE"]),
+        Mount("/api/v1", make_v1(clusters, now_ms, queries)),
     ]
     return Starlette(routes=routes, exception_handlers={HTTPException: _http_error, Exception: _server_error})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,12 @@ from warren.windows.columns import Int64
 from warren.windows.fold import still_seen
 from warren.windows.rows import COMMIT_ROWS, RowKind
 
+NEWEST_GROUP_RECORDS = 4
+"""The newest record of a group that can be decoded counts; so many in a row that cannot are not expected."""
+
+FUTURE_MS = 60_000
+"""A commit so far in the future is not believed at once."""
+
 
 class FoldSettings(NamedTuple):
     """What a worker needs to know of the windows and of the groups wanted."""
@@ -27,6 +33,12 @@ class FoldSettings(NamedTuple):
     min_distance_ms: int
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+
+
+class _GroupRecord(NamedTuple):
+    source_partition: int
+    order: int
+    value: bytes | None
 
 
 class Folder:
@@ -40,7 +52,7 @@ class Folder:
         self._keys: list[OffsetKey] = []
         self._source_partitions: list[int] = []
         self._chunks: list[tuple[Int64, Int64, Int64, Int64, Int64]] = []
-        self._groups: dict[str, tuple[int, int, bytes | None]] = {}  # group -> source partition, order, value
+        self._groups: defaultdict[str, deque[_GroupRecord]] = defaultdict(lambda: deque(maxlen=NEWEST_GROUP_RECORDS))
         self._skipped: Counter[str] = Counter()
 
     def add(self, records: Records) -> None:
@@ -88,7 +100,8 @@ class Folder:
         decoded = decode_offset_commits(records.value if every else [records.value[i] for i in at.tolist()])
         self._skipped.update(decoded.kinds)
         good = decoded.state <= ValueState.TOMBSTONE
-        columns = (place[at], decoded.offset, decoded.timestamp_ms, records.offset[at], decoded.state.astype(np.int64))
+        timestamp_ms = _plausible(decoded.timestamp_ms, records, at)
+        columns = (place[at], decoded.offset, timestamp_ms, records.offset[at], decoded.state.astype(np.int64))
         self._chunks.append(columns if good.all() else tuple(column[good] for column in columns))  # type: ignore[arg-type]  # five in, five out
 
     def _add_others(self, records: Records, at: list[int]) -> None:
@@ -102,7 +115,7 @@ class Folder:
         match decode_key(key):
             case GroupKey(group):
                 if self._is_wanted(group):
-                    self._groups[group] = (source_partition, order, value)
+                    self._groups[group].append(_GroupRecord(source_partition, order, value))
             case OtherKey(record_type):
                 self._skipped[f"record type {record_type}"] += 1
             case _:
@@ -132,15 +145,17 @@ class Folder:
 
     def _group_rows(self) -> pa.RecordBatch:
         rows: list[dict[str, object]] = []
-        for group, (source_partition, order, value) in self._groups.items():
-            try:
-                owners = self._owners(value)
-            except DecodeError as error:
-                self._skipped[error.kind] += 1
-                continue
-            where = {"source_partition": source_partition, "group": group}
-            rows.append({"kind": RowKind.GROUP, **where, "order": [order]})
-            rows += [{"kind": RowKind.OWNER, **where, **owner} for owner in owners]
+        for group, records in self._groups.items():
+            for record in reversed(records):
+                try:
+                    owners = self._owners(record.value)
+                except DecodeError as error:  # then the one before it still holds
+                    self._skipped[error.kind] += 1
+                    continue
+                where = {"source_partition": record.source_partition, "group": group}
+                rows.append({"kind": RowKind.GROUP, **where, "order": [record.order]})
+                rows += [{"kind": RowKind.OWNER, **where, **owner} for owner in owners]
+                break
         return pa.RecordBatch.from_pylist(rows, COMMIT_ROWS)
 
     def _owners(self, value: bytes | None) -> list[dict[str, object]]:
@@ -166,6 +181,18 @@ class Folder:
             reason=pa.array(self._skipped.keys(), pa.string()),
             offset=pa.array([[records] for records in self._skipped.values()], pa.list_(pa.int64())),
         )
+
+
+def _plausible(timestamp_ms: Int64, records: Records, at: Int64) -> Int64:
+    """The times of commits; one in the future that the broker did not stamp was made when the broker wrote it.
+
+    A client may say when it commits, and some say anything. Where the broker's own clock is ahead its stamp is, too.
+    """
+    for i in np.flatnonzero(timestamp_ms > records.read_ms + FUTURE_MS).tolist():
+        stamp_ms = records.stamp_ms(int(at[i]))
+        if 0 < stamp_ms < timestamp_ms[i] - FUTURE_MS:
+            timestamp_ms[i] = stamp_ms
+    return timestamp_ms
 
 
 class _Pairs:

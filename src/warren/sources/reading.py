@@ -7,7 +7,7 @@ end-of-partition event, or a record beyond the range, says that it is done.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,10 @@ SILENCE_LIMIT_S = 30.0
 """A range that brings nothing for so long is given up; the query fails and is restarted."""
 
 
+NEVER_MS = 1 << 62
+"""Nothing is later."""
+
+
 class Records(NamedTuple):
     """Some records of one or more partitions, in log order for each."""
 
@@ -33,6 +37,9 @@ class Records(NamedTuple):
     offset: Int64
     key: list[bytes | None]
     value: list[bytes | None]
+    read_ms: int = NEVER_MS
+    stamp_ms: Callable[[int], int] = lambda _: 0
+    """When the broker wrote one of the records; to be asked for few, since it takes a call each."""
 
 
 _readers: dict[str, RangeReader] = {}
@@ -102,10 +109,14 @@ class RangeReader:
         for event in events:  # after the records: the end of a partition comes behind its last ones
             self._note_event(event, open_ranges)
         values = [message.value() for message in messages]
+        now_ms = int(time.time() * 1000)
         if inside.all():
-            return Records(partition, offset, keys, values)
+            return Records(partition, offset, keys, values, now_ms, lambda i: messages[i].timestamp()[1])
         kept = np.flatnonzero(inside).tolist()
-        return Records(partition[inside], offset[inside], [keys[i] for i in kept], [values[i] for i in kept])
+        keys, values = [keys[i] for i in kept], [values[i] for i in kept]
+        return Records(
+            partition[inside], offset[inside], keys, values, now_ms, lambda i: messages[kept[i]].timestamp()[1]
+        )
 
     def _within(self, partition: Int64, offset: Int64, open_ranges: dict[int, Range]) -> Bool:
         """Which records lie in their range; notes how far each partition has come."""

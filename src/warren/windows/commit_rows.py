@@ -12,14 +12,12 @@ from warren.windows.columns import Bool, Int64
 class CommitRows(NamedTuple):
     """Commits and offset tombstones as columns, those of one group-partition in log order.
 
-    `group` and `topic` index `groups` and `topics`; `order` is the record's offset in the offsets topic. Where
-    `tombstone` is set the committed offset was removed.
+    `pair` indexes `pairs`, (group, topic) each; `order` is the record's offset in the offsets topic. Where `tombstone`
+    is set the committed offset was removed.
     """
 
-    groups: list[str]
-    topics: list[str]
-    group: Int64
-    topic: Int64
+    pairs: list[tuple[str, str]]
+    pair: Int64
     partition: Int64
     offset: Int64
     timestamp_ms: Int64
@@ -29,10 +27,8 @@ class CommitRows(NamedTuple):
     def take(self, keep: Bool | Int64) -> CommitRows:
         """Only some of the rows."""
         return CommitRows(
-            self.groups,
-            self.topics,
-            self.group[keep],
-            self.topic[keep],
+            self.pairs,
+            self.pair[keep],
             self.partition[keep],
             self.offset[keep],
             self.timestamp_ms[keep],
@@ -46,13 +42,5 @@ def commits_of_one_group(group: str, topic: str, offsets: dict[int, int], timest
     partition, offset = np.array(list(offsets), np.int64), np.array(list(offsets.values()), np.int64)
     zeros = np.zeros(len(offsets), np.int64)
     return CommitRows(
-        [group], [topic], zeros, zeros, partition, offset, zeros + timestamp_ms, offset - 1, zeros.astype(np.bool_)
+        [(group, topic)], zeros, partition, offset, zeros + timestamp_ms, offset - 1, zeros.astype(np.bool_)
     )
-
-
-def pairs_of(rows: CommitRows) -> tuple[list[tuple[str, str]], Int64]:
-    """The distinct (group, topic) pairs, and each row's place among them."""
-    codes, inverse = np.unique(rows.group * len(rows.topics) + rows.topic, return_inverse=True)
-    groups, topics = np.divmod(codes, len(rows.topics))
-    names = zip(groups.tolist(), topics.tolist(), strict=True)
-    return [(rows.groups[group], rows.topics[topic]) for group, topic in names], inverse

@@ -7,13 +7,12 @@ making room for a new point is a question about a few dozen moments, however man
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from warren.windows.columns import UNKNOWN, Bool, Int64, grown
+from warren.windows.columns import UNKNOWN, Int64, grown
 
 Float64 = NDArray[np.float64]
 
@@ -38,6 +37,9 @@ class HeadHistory:
 
     The older two neighbouring moments are, the further they may be apart: their distance is about the same share of
     their age everywhere. So a time that is read from here has about the same relative error everywhere.
+
+    Over the points in the order of time the ends of a row never fall, and what is not known of it lies before the rest:
+    so its place among them is found by halving.
     """
 
     def __init__(self, points: int = POINTS, reach_ms: int = REACH_MS) -> None:
@@ -68,11 +70,16 @@ class HeadHistory:
         self.newest_end[target] = self.newest_end[source]
         self.clear(source)
 
+    def keep(self, rows: Int64) -> None:
+        """Keep the history of these rows only, in this order."""
+        self.end, self.newest_end = self.end[:, rows], self.newest_end[rows]
+
     # -- what comes in -------------------------------------------------------------------------------------------
 
     def observe(self, rows: Int64, end: Int64, observed_ms: int) -> None:
-        """Take the ends of `rows` (no row twice) at one moment; rows that are left out have no end then.
+        """Take the ends of `rows` (no row twice) at one moment; rows that are left out are where they were before.
 
+        A partition that cannot be asked has no leader, as a rule, and then nobody can write to it.
         Where the end went down the topic was made again or cut off: what was known of that row holds no more.
         """
         point = self._point_at(observed_ms)
@@ -91,7 +98,7 @@ class HeadHistory:
             return int(same[0])
         free = np.flatnonzero(self.observed_ms == 0)
         point = int(free[0]) if len(free) else self._least_missed(observed_ms)
-        self.end[point] = UNKNOWN
+        self.end[point] = self.newest_end
         self.observed_ms[point] = observed_ms
         return point
 
@@ -115,7 +122,7 @@ class HeadHistory:
         UNKNOWN: before the history of that row, see `oldest_ms`. NOT_YET: there is no such record. A row of -1 is
         one without any history.
         """
-        around = self._around(rows, lambda _, end: end <= offset)
+        around = self._around(rows, self._passed(rows, offset))
         # The end is offset + 1 once the record is there. Shares in float64: whole products would overflow on long logs.
         share = (offset + 1 - around.before_end) / np.maximum(around.after_end - around.before_end, 1)
         share = np.where(around.before_ms > 0, share, 0)
@@ -125,12 +132,15 @@ class HeadHistory:
 
     def passed_since(self, rows: Int64, offset: Int64) -> Int64:
         """Since when (ms), at the least, the end is past `offset`: `time_of`, or the start of too short a history."""
-        at_ms = self.time_of(rows, offset)
-        return np.where(at_ms == UNKNOWN, self.oldest_ms(rows), at_ms)
+        since_ms = self.time_of(rows, offset)
+        too_short = np.flatnonzero(since_ms == UNKNOWN)
+        since_ms[too_short] = self.oldest_ms(rows[too_short])
+        return since_ms
 
     def end_at(self, rows: Int64, at_ms: Int64) -> Int64:
         """The end at a moment, taken between the points around it; UNKNOWN where they are not on both sides."""
-        around = self._around(rows, lambda seen_ms, _: seen_ms <= at_ms)
+        moments_ms = self.observed_ms[self._in_time()]
+        around = self._around(rows, np.searchsorted(moments_ms, at_ms, side="right"))
         share = (at_ms - around.before_ms) / np.maximum(around.after_ms - around.before_ms, 1)
         covered = (around.before_ms > 0) & (around.after_ms > 0)
         grown_by = np.where(covered, share, 0) * (around.after_end - around.before_end)
@@ -139,38 +149,53 @@ class HeadHistory:
 
     def oldest_ms(self, rows: Int64) -> Int64:
         """Where the history of each row begins, UNKNOWN where there is none."""
-        first_ms = self._around(rows, lambda _, end: np.zeros(len(end), np.bool_)).after_ms
+        first_ms = self._around(rows, self._passed(rows, np.full(len(rows), UNKNOWN, np.int64))).after_ms
         return np.where(first_ms == 0, UNKNOWN, first_ms)
 
     def rate_per_s(self, rows: Int64, since_ms: Int64) -> Float64:
         """How many records a second the end moved since a moment, or since the history of the row begins if that is
         later; UNKNOWN where there are not two points."""
-        newest = self._around(rows, lambda _, end: np.ones(len(end), np.bool_))
+        newest = self._around(rows, np.full(len(rows), len(self._in_time()), np.int64))
         from_ms = np.maximum(since_ms, self.oldest_ms(rows))
         from_end = self.end_at(rows, from_ms)
         passed_s = (newest.before_ms - from_ms) / 1000
         known = (from_end != UNKNOWN) & (passed_s > 0)
         return np.where(known, (newest.before_end - from_end) / np.where(known, passed_s, 1), UNKNOWN)
 
-    def _around(self, rows: Int64, is_before: Callable[[int, Int64], Bool]) -> _Points:
-        """The last point that is before something, by its moment and each row's end, and the first that is not."""
-        before_ms, before_end, after_ms, after_end = (np.zeros(len(rows), np.int64) for _ in range(4))
-        for point in np.argsort(self.observed_ms).tolist():
-            seen_ms = int(self.observed_ms[point])
-            if seen_ms == 0:
-                continue
-            end = self._ends(point, rows)
-            before = is_before(seen_ms, end)
-            earlier = (end != UNKNOWN) & before
-            later = (end != UNKNOWN) & ~before & (after_ms == 0)
-            np.copyto(before_ms, seen_ms, where=earlier)
-            np.copyto(before_end, end, where=earlier)
-            np.copyto(after_ms, seen_ms, where=later)
-            np.copyto(after_end, end, where=later)
-        return _Points(before_ms, before_end, after_ms, after_end)
+    def _in_time(self) -> Int64:
+        """The points in use, in the order of time."""
+        by_time = np.argsort(self.observed_ms)
+        return by_time[self.observed_ms[by_time] > 0]
 
-    def _ends(self, point: int, rows: Int64) -> Int64:
-        end = np.full(len(rows), UNKNOWN, np.int64)
-        known = rows >= 0
-        end[known] = self.end[point, rows[known]]
-        return end
+    def _passed(self, rows: Int64, offset: Int64) -> Int64:
+        """For each row the number of points, in the order of time, at which the end was not past `offset`."""
+        in_time = self._in_time()
+        low, high = np.zeros(len(rows), np.int64), np.full(len(rows), len(in_time), np.int64)
+        for _ in range(len(in_time).bit_length()):
+            middle = (low + high) // 2
+            is_open = low < high
+            not_past = self._ends(in_time[np.minimum(middle, len(in_time) - 1)], rows) <= offset
+            low = np.where(is_open & not_past, middle + 1, low)
+            high = np.where(is_open & ~not_past, middle, high)
+        return low
+
+    def _around(self, rows: Int64, place: Int64) -> _Points:
+        """The points before and after a place in the order of time, as far as they know anything of the row."""
+        in_time = self._in_time()
+        if not len(in_time):
+            return _Points(*(np.zeros(len(rows), np.int64) for _ in range(4)))
+        before, after = in_time[np.maximum(place - 1, 0)], in_time[np.minimum(place, len(in_time) - 1)]
+        before_end, after_end = self._ends(before, rows), self._ends(after, rows)
+        has_before = (place > 0) & (before_end != UNKNOWN)
+        has_after = (place < len(in_time)) & (after_end != UNKNOWN)
+        return _Points(
+            np.where(has_before, self.observed_ms[before], 0),
+            np.where(has_before, before_end, 0),
+            np.where(has_after, self.observed_ms[after], 0),
+            np.where(has_after, after_end, 0),
+        )
+
+    def _ends(self, point: Int64, rows: Int64) -> Int64:
+        if not self.end.shape[1]:
+            return np.full(len(rows), UNKNOWN, np.int64)
+        return np.where(rows >= 0, self.end[point, rows], UNKNOWN)

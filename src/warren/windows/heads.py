@@ -11,12 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from warren.windows.columns import UNKNOWN, Block, BlockAllocator, Int64, grown
+from warren.windows.columns import UNKNOWN, Block, BlockAllocator, Bool, Int64, grown, packed
 from warren.windows.head_history import HeadHistory
 from warren.windows.rings import NULL_LAG, PENDING_LAG
 
 LOG_START_POINTS = 12
 """Enough to tell how fast a log loses its beginning."""
+
+
+COLUMNS = ("end", "observed_ms", "newest", "lowest_end", "log_start")
 
 
 class HeadRows(NamedTuple):
@@ -41,6 +44,7 @@ class Heads:
         self.end: Int64 = np.zeros((intervals, 0), np.int64)
         self.observed_ms: Int64 = np.zeros((intervals, 0), np.int64)  # 0 = slot not filled yet
         self.newest: Int64 = np.zeros(0, np.int64)
+        self.lowest_end: Int64 = np.zeros(0, np.int64)  # of the remembered ones
         self.log_start: Int64 = np.zeros(0, np.int64)
         self.history = HeadHistory()
         self.log_start_history = HeadHistory(LOG_START_POINTS)
@@ -60,7 +64,7 @@ class Heads:
 
     def _grow(self) -> None:
         rows = self._blocks.used_rows
-        for name in ("end", "observed_ms", "newest", "log_start"):
+        for name in COLUMNS:
             setattr(self, name, grown(getattr(self, name), rows, 0))
         for history in (self.history, self.log_start_history):
             history.grow(rows)
@@ -69,13 +73,15 @@ class Heads:
         self.end[:, rows] = UNKNOWN
         self.observed_ms[:, rows] = 0
         self.newest[rows] = 0
+        self.lowest_end[rows] = UNKNOWN
         self.log_start[rows] = UNKNOWN
         for history in (self.history, self.log_start_history):
             history.clear(rows)
 
     def _move(self, old: Block, new: Block) -> None:
         target = slice(new.start, new.start + old.length)
-        for column in (self.end, self.observed_ms, self.newest, self.log_start):
+        for name in COLUMNS:
+            column = getattr(self, name)
             column[..., target] = column[..., old.rows]
         for history in (self.history, self.log_start_history):
             history.move(old.rows, target)
@@ -97,6 +103,31 @@ class Heads:
         """The topic is gone."""
         self._blocks.release(self.topics.pop(topic))
 
+    def restore(self, end: Int64, observed_ms: Int64, log_start: Int64) -> None:
+        """Take back what was written down of the adopted rows: `[slots, rows]`, in any order of slots."""
+        rows = np.arange(end.shape[1])
+        newest_last = np.argsort(observed_ms, axis=0, kind="stable")[-self.intervals :]
+        slots = len(newest_last)
+        self.end[:slots, : len(rows)] = np.take_along_axis(end, newest_last, axis=0)
+        self.observed_ms[:slots, : len(rows)] = np.take_along_axis(observed_ms, newest_last, axis=0)
+        self.newest[: len(rows)] = max(slots - 1, 0)
+        self.log_start[: len(rows)] = log_start
+        self.lowest_end[: len(rows)] = self._lowest(rows)
+
+    def pack(self) -> bool:
+        """Move the rows together if most of them are free; True if they have moved."""
+        if not self._blocks.is_mostly_free:
+            return False
+        rows, starts = packed(self.topics.values())
+        for name in COLUMNS:
+            setattr(self, name, getattr(self, name)[..., rows])
+        for history in (self.history, self.log_start_history):
+            history.keep(rows)
+        self.topics = {topic: Block(starts[block.start], block.length) for topic, block in self.topics.items()}
+        self._blocks = BlockAllocator()
+        self._blocks.adopt(self.topics.values())
+        return True
+
     def observe(self, rows: HeadRows) -> None:
         """Add one observation; every topic in it must have been given room by `ensure`."""
         starts = np.array([self.topics[name].start for name in rows.topics], np.int64)
@@ -108,11 +139,23 @@ class Heads:
         self.log_start_history.observe(at[start_seen], rows.log_start[start_seen], rows.observed_ms)
 
     def _advance(self, at: Int64, end: Int64, observed_ms: int) -> None:
-        first = self.observed_ms[self.newest[at], at] == 0
-        slot = np.where(first, self.newest[at], (self.newest[at] + 1) % self.intervals)
+        newest_ms = self._newest_ms(at)
+        # The clock was set back: what it said before cannot be put in order with what it says now.
+        self.observed_ms[:, at[newest_ms > observed_ms]] = 0
+        slot = np.where(newest_ms == 0, self.newest[at], (self.newest[at] + 1) % self.intervals)
         self.end[slot, at] = end
         self.observed_ms[slot, at] = observed_ms
         self.newest[at] = slot
+        self.lowest_end[at] = self._lowest(at)
+
+    def _newest_ms(self, at: Int64) -> Int64:
+        """When each row was observed last, 0 if never."""
+        return self.observed_ms[self.newest[at], at]
+
+    def _lowest(self, at: Int64) -> Int64:
+        highest = np.iinfo(np.int64).max
+        lowest: Int64 = np.where(self.observed_ms[:, at] > 0, self.end[:, at], highest).min(axis=0)
+        return np.where(lowest == highest, UNKNOWN, lowest)
 
     def current(self, at: Int64) -> Int64:
         """The newest end offset of each row in `at`, UNKNOWN where there is none (also where `at` is -1)."""
@@ -124,13 +167,7 @@ class Heads:
 
     def lowest(self, at: Int64) -> Int64:
         """The lowest end offset still remembered of each row in `at`, UNKNOWN where there is none."""
-        highest = np.iinfo(np.int64).max
-
-        def lowest(known: Int64) -> Int64:
-            ends = np.where(self.observed_ms[:, known] > 0, self.end[:, known], highest).min(axis=0)
-            return np.where(ends == highest, UNKNOWN, ends)
-
-        return self._known(at, lowest)
+        return self._known(at, lambda known: self.lowest_end[known])
 
     def _known(self, at: Int64, read: Callable[[Int64], Int64]) -> Int64:
         values = np.full(len(at), UNKNOWN, np.int64)
@@ -138,27 +175,46 @@ class Heads:
         values[known] = read(at[known])
         return values
 
+    def seen_since(self, at: Int64, at_ms: Int64) -> Bool:
+        """Whether each row in `at` was observed at a moment or after it: if not, a lag of that moment has to wait."""
+        newest_ms = self._known(at, self._newest_ms)
+        seen: Bool = (newest_ms > 0) & (newest_ms >= at_ms)
+        return seen
+
     def lag_of(self, at: Int64, offset: Int64, at_ms: Int64) -> Int64:
         """The lag of commits of `offset` made at `at_ms`.
 
         PENDING_LAG: no observation after the commit yet. NULL_LAG: none from before it, so the end at its moment
         cannot be told.
         """
-        before_ms, before_end, after_ms, after_end = self._neighbours(at, at_ms)
-        passed = np.maximum(after_ms - before_ms, 1)
-        grown_by = np.where(before_ms > 0, after_end - before_end, 0)
-        # float64 would lose records on long logs: the share of the interval is exact in integers
-        end = after_end - grown_by * (after_ms - at_ms) // passed
-        lag = np.maximum(end - offset, 0)
-        return np.where(after_ms == 0, PENDING_LAG, np.where(before_ms == 0, NULL_LAG, lag))
+        lag = np.full(len(at), PENDING_LAG, np.int64)
+        seen = np.flatnonzero(self.seen_since(at, at_ms))
+        lag[seen] = self._seen_lag_of(at[seen], offset[seen], at_ms[seen])
+        return lag
 
-    def _neighbours(self, at: Int64, at_ms: Int64) -> tuple[Int64, Int64, Int64, Int64]:
-        """Time and end of the last observation not after `at_ms`, and of the first not before it; time 0 = none."""
-        before_ms, before_end, after_ms, after_end = (np.zeros(len(at), np.int64) for _ in range(4))
-        for slot in range(self.intervals):
-            seen_ms, end = self.observed_ms[slot, at], self.end[slot, at]
-            earlier = (seen_ms > 0) & (seen_ms <= at_ms) & (seen_ms > before_ms)
-            later = (seen_ms >= at_ms) & (seen_ms > 0) & ((after_ms == 0) | (seen_ms < after_ms))
-            before_ms, before_end = np.where(earlier, seen_ms, before_ms), np.where(earlier, end, before_end)
-            after_ms, after_end = np.where(later, seen_ms, after_ms), np.where(later, end, after_end)
-        return before_ms, before_end, after_ms, after_end
+    def _seen_lag_of(self, at: Int64, offset: Int64, at_ms: Int64) -> Int64:
+        earlier = self._earlier(at, at_ms)
+        before, after = self._slot(at, np.maximum(earlier - 1, 0)), self._slot(at, earlier)
+        before_ms = np.where(earlier > 0, self.observed_ms[before, at], 0)
+        after = np.where(before_ms == at_ms, before, after)
+        after_ms, after_end = self.observed_ms[after, at], self.end[after, at]
+        grown_by = after_end - self.end[before, at]
+        # float64 would lose records on long logs: the share of the interval is exact in integers
+        end = after_end - grown_by * (after_ms - at_ms) // np.maximum(after_ms - before_ms, 1)
+        return np.where(before_ms == 0, NULL_LAG, np.maximum(end - offset, 0))
+
+    def _slot(self, at: Int64, age: Int64) -> Int64:
+        """The slot of each row that is so many observations younger than the oldest (or than a slot not filled yet)."""
+        slot = self.newest[at] + 1 + age
+        return slot % self.intervals
+
+    def _earlier(self, at: Int64, at_ms: Int64) -> Int64:
+        """How many slots of each row are of a moment not after `at_ms`, or not filled yet; found by halving."""
+        low, high = np.zeros(len(at), np.int64), np.full(len(at), self.intervals, np.int64)
+        for _ in range(self.intervals.bit_length()):
+            middle = (low + high) // 2
+            slot = self._slot(at, np.minimum(middle, self.intervals - 1))
+            is_open, earlier = low < high, self.observed_ms[slot, at] <= at_ms
+            low = np.where(is_open & earlier, middle + 1, low)
+            high = np.where(is_open & ~earlier, middle, high)
+        return low

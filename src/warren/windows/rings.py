@@ -1,16 +1,21 @@
 """The sliding windows themselves: for each row a ring of its newest commits.
 
-Columns are interval-major (`[intervals, rows]`), so an operation over all rows runs over contiguous memory.
 What a commit does to a ring is Burrow's rule (see docs/compatibility.md for the two places where it is not).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from warren.windows.columns import Bool, Int32, Int64, grown
+from warren.windows.columns import Block, Bool, Int64, Table
+
+LOW_ORDER = (1 << 32) - 1
+
+Slots = NDArray[np.integer[Any]]
 
 NULL_LAG = -1
 """The lag of this entry is not known and never will be."""
@@ -48,72 +53,127 @@ class _RawEntry(NamedTuple):
     lag: int
 
 
-class Ordered(NamedTuple):
+class Waiting(NamedTuple):
+    """Entries whose lag waits for a head: where each is, its row, and what was committed when."""
+
+    place: Int64
+    row: Int64
+    offset: Int64
+    commit_ms: Int64
+
+    def take(self, at: Bool) -> Waiting:
+        """Only some of them."""
+        return Waiting(*(column[at] for column in self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
     """Windows of some rows, oldest entry first: `[intervals, rows]`; entries from `length` on are padding."""
 
     offset: Int64
     timestamp_ms: Int64
+    lag: Int64
+    length: Slots
+
+    def take(self, at: Int64) -> Window:
+        """Only some of the rows."""
+        return Window(
+            offset=self.offset[:, at],
+            timestamp_ms=self.timestamp_ms[:, at],
+            lag=self.lag[:, at],
+            length=self.length[at],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeWindow(Window):
+    """Windows with what no rule asks for, but people do."""
+
     observed_ms: Int64
     order: Int64
+
+
+ENTRY_KINDS: dict[str, type[np.generic]] = {
+    "offset": np.int64,
+    "timestamp_ms": np.int64,
+    "low_order": np.uint32,  # with `newest_order` it is whole: a window does not span 2**32 records of one partition
+    "lag": np.int64,
+    "observed_s": np.uint32,  # whole seconds, as Burrow shows them, at half the memory
+}
+"""What is kept of each entry."""
+
+
+def row_kinds(intervals: int) -> dict[str, type[np.generic]]:
+    """What is kept of each ring; a sum of two slots must fit, too."""
+    slots = np.int8 if 2 * intervals < 128 else np.int16
+    return {"newest": slots, "count": slots, "newest_order": np.int64, "touched": np.bool_}
+
+
+class Rings(Table):
+    """A ring of `intervals` commits for each row. Columns of entries are flat, `places` tells where an entry is."""
+
+    offset: Int64
+    timestamp_ms: Int64
+    low_order: NDArray[np.uint32]
     lag: Int64
-    length: Int32
-
-
-class Rings:
-    """A ring of `intervals` commits for each row."""
+    observed_s: NDArray[np.uint32]
+    newest: Slots
+    """The slot of the newest entry."""
+    count: Slots
+    newest_order: Int64
+    touched: Bool
+    """Rows changed since whoever cares (the snapshot) last set this to False."""
 
     def __init__(self, intervals: int, min_distance_ms: int) -> None:
+        super().__init__({**ENTRY_KINDS, **row_kinds(intervals)}, intervals, frozenset(ENTRY_KINDS))
         self.intervals = intervals
         self.min_distance_ms = min_distance_ms
-        shape = (intervals, 0)
-        self.offset: Int64 = np.zeros(shape, np.int64)
-        self.timestamp_ms: Int64 = np.zeros(shape, np.int64)
-        self.order: Int64 = np.zeros(shape, np.int64)
-        self.lag: Int64 = np.zeros(shape, np.int64)
-        self.observed_s = np.zeros(shape, np.uint32)  # whole seconds, as Burrow shows them, at half the memory
-        self.newest: Int32 = np.zeros(0, np.int32)
-        self.count: Int32 = np.zeros(0, np.int32)
-        self.touched: Bool = np.zeros(0, np.bool_)
-        """Rows changed since whoever cares (the snapshot) last set this to False."""
 
-    def grow(self, rows: int) -> None:
-        """Make room for `rows` rows."""
-        for name in ("offset", "timestamp_ms", "order", "lag", "observed_s", "newest", "count", "touched"):
-            setattr(self, name, grown(getattr(self, name), rows, 0))
-
-    def clear(self, rows: Int64 | slice) -> None:
+    def clear(self, rows: Int64) -> None:
         """Forget all entries of `rows`."""
         self.count[rows] = 0
         self.newest[rows] = 0
-        self.lag[:, rows] = NULL_LAG  # so that no forgotten entry waits for a head
+        self.lag[self.all_places(rows)] = NULL_LAG  # so that no forgotten entry waits for a head
         self.touched[rows] = True
 
-    def move(self, source: slice, target: slice) -> None:
-        """Copy the rings of `source` rows to as many `target` rows, and clear the source."""
-        for column in (self.offset, self.timestamp_ms, self.order, self.lag, self.observed_s):
-            column[:, target] = column[:, source]
-        self.newest[target] = self.newest[source]
-        self.count[target] = self.count[source]
+    def move(self, source: Block, target: slice) -> None:
+        """Copy the rings of `source` to as many `target` rows, and clear the source."""
+        self.copy_rows(source.rows, target)
         self.touched[target] = True
-        self.clear(source)
+        self.clear(source.row_numbers())
 
-    def newest_order(self, rows: Int64) -> Int64:
+    def keep(self, rows: Int64) -> None:
+        """Keep the rings of these rows only, in this order."""
+        super().keep(rows)
+        self.touched[:] = True
+
+    def newest_places(self, rows: Int64) -> Int64:
+        """Where the newest entry of each row is."""
+        return self.places(self.newest[rows], rows)
+
+    def last_order(self, rows: Int64) -> Int64:
         """The order of each row's newest entry, -1 where there is none."""
-        return np.where(self.count[rows] > 0, self.order[self.newest[rows], rows], -1)
+        return np.where(self.count[rows] > 0, self.newest_order[rows], -1)
+
+    def _orders(self, places: Int64, rows: Int64) -> Int64:
+        """The order of entries: as much before the newest of their row as their low bits are."""
+        newest = self.newest_order[rows]
+        return newest - ((newest - self.low_order[places]) & LOW_ORDER)
 
     def append(self, rows: Int64, commits: Commits, now_ms: int) -> None:
         """Add one commit, newer than all there, to each of `rows` (no row twice)."""
         newest = self.newest[rows]
         filled = self.count[rows] > 0
-        since_ms = commits.timestamp_ms - self.timestamp_ms[newest, rows]
+        since_ms = commits.timestamp_ms - self.timestamp_ms[self.places(newest, rows)]
         merge = filled & self._merges(since_ms)
         slot = np.where(merge | ~filled, newest, (newest + 1) % self.intervals)
-        opened = ~merge
-        self.timestamp_ms[slot[opened], rows[opened]] = commits.timestamp_ms[opened]
-        self.offset[slot, rows] = commits.offset
-        self.order[slot, rows] = commits.order
-        self.observed_s[slot, rows] = now_ms // 1000
-        self.lag[slot, rows] = PENDING_LAG - np.where(merge, since_ms, 0)
+        opened, place = ~merge, self.places(slot, rows)
+        self.timestamp_ms[place[opened]] = commits.timestamp_ms[opened]
+        self.offset[place] = commits.offset
+        self.low_order[place] = commits.order & LOW_ORDER
+        self.newest_order[rows] = commits.order
+        self.observed_s[place] = now_ms // 1000
+        self.lag[place] = PENDING_LAG - np.where(merge, since_ms, 0)
         self.newest[rows] = slot
         self.count[rows] = np.minimum(self.count[rows] + opened, self.intervals)
         self.touched[rows] = True
@@ -146,44 +206,76 @@ class Rings:
         self._rewrite(row, entries[-self.intervals :])
 
     def _raw_entries(self, row: int) -> list[_RawEntry]:
-        count, newest = int(self.count[row]), int(self.newest[row])
-        slots = [(newest - back) % self.intervals for back in range(count - 1, -1, -1)]
-        columns = (self.offset, self.timestamp_ms, self.observed_s, self.order, self.lag)
-        return [_RawEntry(*(int(column[slot, row]) for column in columns)) for slot in slots]
+        count = int(self.count[row])
+        places = self._in_order(np.array([row]))[:count, 0]
+        orders = self._orders(places, np.full(count, row))
+        columns = (self.offset[places], self.timestamp_ms[places], self.observed_s[places], orders, self.lag[places])
+        return [_RawEntry(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
 
     def _rewrite(self, row: int, entries: list[_RawEntry]) -> None:
-        for slot, entry in enumerate(entries):
-            self.offset[slot, row] = entry.offset
-            self.timestamp_ms[slot, row] = entry.timestamp_ms
-            self.observed_s[slot, row] = entry.observed_s
-            self.order[slot, row] = entry.order
-            self.lag[slot, row] = entry.lag
+        places = self.places(np.arange(len(entries)), np.array([row]))
+        for name in ("offset", "timestamp_ms", "observed_s", "lag"):
+            getattr(self, name)[places] = [getattr(entry, name) for entry in entries]
+        self.low_order[places] = [entry.order & LOW_ORDER for entry in entries]
+        self.newest_order[row] = entries[-1].order
         self.newest[row] = len(entries) - 1
         self.count[row] = len(entries)
         self.touched[row] = True
 
-    def set_lag(self, slot: Int64, row: Int64, lag: Int64) -> None:
-        """Write down lags that were waited for."""
-        self.lag[slot, row] = lag
-        self.touched[row] = True
+    def waiting(self, rows: Int64) -> Waiting:
+        """The entries of `rows` whose lag waits for a head."""
+        places = self.all_places(rows)
+        slot, column = np.nonzero(self.lag[places] <= PENDING_LAG)
+        place = places[slot, column]
+        return Waiting(
+            place=place,
+            row=rows[column],
+            offset=self.offset[place],
+            commit_ms=self.timestamp_ms[place] + (PENDING_LAG - self.lag[place]),
+        )
 
-    def waiting_rows(self) -> Int64:
+    def set_lag(self, waiting: Waiting, lag: Int64) -> None:
+        """Write down lags that were waited for."""
+        self.lag[waiting.place] = lag
+        self.touched[waiting.row] = True
+
+    def waiting_rows(self, used_rows: int) -> Int64:
         """Rows with a lag that waits for a head."""
-        waiting = np.zeros(len(self.count), np.bool_)
-        for lag in self.lag:
-            waiting |= lag <= PENDING_LAG
+        waiting = np.zeros(used_rows, np.bool_)
+        rows = np.arange(used_rows)
+        for slot in range(self.intervals):
+            waiting |= self.lag[self.places(slot, rows)] <= PENDING_LAG
         return np.flatnonzero(waiting)
 
-    def ordered(self, rows: Int64) -> Ordered:
-        """The windows of `rows`, oldest entry first."""
-        count = self.count[rows]
-        oldest = self.newest[rows] - count + 1
-        slot = (oldest + np.arange(self.intervals)[:, None]) % self.intervals
-        observed_ms = self.observed_s[slot, rows].astype(np.int64) * 1000
-        lag = np.maximum(self.lag[slot, rows], NULL_LAG)
-        return Ordered(
-            self.offset[slot, rows], self.timestamp_ms[slot, rows], observed_ms, self.order[slot, rows], lag, count
+    def windows(self, rows: Int64) -> Window:
+        """The windows of `rows`, oldest entry first, as far as the rules go by them."""
+        place = self._in_order(rows)
+        return Window(
+            offset=self.offset.take(place),
+            timestamp_ms=self.timestamp_ms.take(place),
+            lag=np.maximum(self.lag.take(place), NULL_LAG),
+            length=self.count[rows],
         )
+
+    def whole_windows(self, rows: Int64) -> WholeWindow:
+        """The windows of `rows`, oldest entry first."""
+        place, window = self._in_order(rows), self.windows(rows)
+        return WholeWindow(
+            offset=window.offset,
+            timestamp_ms=window.timestamp_ms,
+            lag=window.lag,
+            length=window.length,
+            observed_ms=self.observed_s.take(place).astype(np.int64) * 1000,
+            order=self._orders(place, rows),
+        )
+
+    def _in_order(self, rows: Int64) -> Int64:
+        """Where the entries of each row are, oldest first: `[intervals, rows]`."""
+        oldest = self.newest[rows] - self.count[rows] + 1
+        oldest += (oldest < 0) * oldest.dtype.type(self.intervals)
+        slot = oldest + np.arange(self.intervals, dtype=oldest.dtype)[:, None]
+        slot -= (slot >= self.intervals) * slot.dtype.type(self.intervals)
+        return self.places(slot, rows)
 
     def entries(self, row: int) -> list[Entry]:
         """One row's window as entries, oldest first."""

@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 from warren.windows.columns import Int64
 from warren.windows.commit_rows import CommitRows
 from warren.windows.heads import HeadRows
-from warren.windows.store import Assignment, Owner
+from warren.windows.labels import Owner
+from warren.windows.store import Assignment
 
 
 class RowKind(IntEnum):
@@ -105,13 +106,9 @@ def _commits(table: pa.Table, applied: dict[int, int]) -> CommitRows:
     # Tombstones first: those of a partition come before its commits in the log, and later steps keep the order.
     table = table.sort_by("kind") if pc.min(table["kind"]).as_py() == RowKind.TOMBSTONE else table
     lengths = pc.list_value_length(table["order"]).to_numpy()
-    groups, group = _coded(table, "group")
-    topics, topic = _coded(table, "topic")
     rows = CommitRows(
-        groups=groups,
-        topics=topics,
-        group=np.repeat(group, lengths),
-        topic=np.repeat(topic, lengths),
+        pairs=list(zip(table["group"].to_pylist(), table["topic"].to_pylist(), strict=True)),
+        pair=np.repeat(np.arange(len(lengths)), lengths),
         partition=_items(table, "partition"),
         offset=_items(table, "offset"),
         timestamp_ms=_items(table, "timestamp_ms"),

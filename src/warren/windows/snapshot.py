@@ -12,26 +12,30 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from warren.windows.columns import Block, Int64
+from warren.windows.columns import TILE_ROWS, Block, Int64
 from warren.windows.head_history import HeadHistory
-from warren.windows.rings import Rings
-from warren.windows.store import Owner, Windows
+from warren.windows.labels import Labels, Owner
+from warren.windows.rings import ENTRY_KINDS, Rings
+from warren.windows.store import Windows
 
 NAMES = ("blocks", "owners", "topics", "heads", "history", "log_start_history")
 """The tables of `names_of`, in the order in which they are written."""
 
-RING_COLUMNS = ("offset", "timestamp_ms", "order", "lag", "observed_s")
+ROW_KINDS = {
+    "row": np.int64,
+    "newest": np.int16,
+    "count": np.int16,
+    "newest_order": np.int64,
+    "owner": np.int32,
+    "status": np.int8,
+    "since_s": np.uint32,
+}
+"""A row's number, the state of its ring, and the labels that cannot be told from anything else."""
+RING_STATE = ("newest", "count", "newest_order")
+KEPT_LABELS = ("owner", "status", "since_s")
 
 BLOCKS = pa.schema([("group", pa.string()), ("topic", pa.string()), ("start", pa.int64()), ("length", pa.int64())])
-OWNERS = pa.schema(
-    [
-        ("group", pa.string()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("host", pa.string()),
-        ("client_id", pa.string()),
-    ]
-)
+OWNERS = pa.schema([("host", pa.string()), ("client_id", pa.string())])
 TOPICS = pa.schema([("topic", pa.string()), ("start", pa.int64()), ("length", pa.int64())])
 
 
@@ -40,45 +44,44 @@ class Staging:
 
     def __init__(self, intervals: int, rows: int) -> None:
         self.rows = rows
-        self._row = np.zeros(rows, np.int64)
-        self._newest, self._count = np.zeros(rows, np.int32), np.zeros(rows, np.int32)
-        kinds = [np.uint32 if name == "observed_s" else np.int64 for name in RING_COLUMNS]
-        self._columns = [np.zeros((intervals, rows), kind) for kind in kinds]
+        self._row = {name: np.zeros(rows, kind) for name, kind in ROW_KINDS.items()}
+        self._entry = {name: np.zeros((intervals, rows), kind) for name, kind in ENTRY_KINDS.items()}
 
-    def copy(self, rings: Rings, rows: Int64) -> pa.RecordBatch:
-        """The rings of at most `self.rows` rows; valid until the next copy."""
-        n = len(rows)
-        at = slice(int(rows[0]), int(rows[0]) + n) if n and rows[-1] - rows[0] == n - 1 else rows
-        self._row[:n] = rows
-        self._newest[:n], self._count[:n] = rings.newest[at], rings.count[at]
-        for name, column in zip(RING_COLUMNS, self._columns, strict=True):
-            np.copyto(column[:, :n], getattr(rings, name)[:, at])
-        rings.touched[at] = False
-        arrays = [pa.array(self._row[:n]), pa.array(self._newest[:n]), pa.array(self._count[:n])]
-        arrays += [pa.array(slot[:n]) for column in self._columns for slot in column]
+    def copy(self, windows: Windows, rows: Int64) -> pa.RecordBatch:
+        """At most `self.rows` rows; valid until the next copy."""
+        n, rings = len(rows), windows.rings
+        self._row["row"][:n] = rows
+        for name in RING_STATE:
+            self._row[name][:n] = getattr(rings, name)[rows]
+        for name in KEPT_LABELS:
+            self._row[name][:n] = getattr(windows.labels, name)[rows]
+        places = rings.all_places(rows)
+        for name, column in self._entry.items():
+            np.take(getattr(rings, name), places, out=column[:, :n])
+        rings.touched[rows] = False
+        arrays = [pa.array(column[:n]) for column in self._row.values()]
+        arrays += [pa.array(slot[:n]) for column in self._entry.values() for slot in column]
         return pa.RecordBatch.from_arrays(arrays, schema=ring_schema(rings.intervals))
 
 
 def ring_schema(intervals: int) -> pa.Schema:
-    """A row number, its ring's state, and each slot of each column on its own."""
-    fields = [("row", pa.int64()), ("newest", pa.int32()), ("count", pa.int32())]
-    for name in RING_COLUMNS:
-        kind = pa.uint32() if name == "observed_s" else pa.int64()
-        fields += [(f"{name}_{slot}", kind) for slot in range(intervals)]
+    """What is kept of each row, then each slot of each column of entries on its own."""
+    fields = [(name, pa.from_numpy_dtype(kind)) for name, kind in ROW_KINDS.items()]
+    for name, kind in ENTRY_KINDS.items():
+        fields += [(f"{name}_{slot}", pa.from_numpy_dtype(kind)) for slot in range(intervals)]
     return pa.schema(fields)
 
 
 def names_of(windows: Windows) -> dict[str, pa.Table]:
     """Everything but the rings: which rows are whose, owners, and the heads."""
     heads = windows.heads
-    groups = list(windows.groups_with_blocks())
-    blocks = [(group, topic, *block) for group, topics, _ in groups for topic, block in topics.items()]
-    owners = [(group, *at, *owner) for group, _, owned in groups for at, owner in owned.items()]
+    blocks = [(group, topic, *block) for group, topic, block in windows.blocks()]
+    owners = list(windows.owners.known)
     topics = [(topic, *block) for topic, block in heads.topics.items()]
     used = heads.used_rows
     slots = {f"end_{slot}": heads.end[slot, :used] for slot in range(heads.intervals)}
     slots |= {f"observed_ms_{slot}": heads.observed_ms[slot, :used] for slot in range(heads.intervals)}
-    slots |= {"newest": heads.newest[:used], "log_start": heads.log_start[:used]}
+    slots |= {"log_start": heads.log_start[:used]}
     return {
         "blocks": _table(blocks, BLOCKS),
         "owners": _table(owners, OWNERS),
@@ -91,31 +94,46 @@ def names_of(windows: Windows) -> dict[str, pa.Table]:
 
 def _history_table(history: HeadHistory, rows: int) -> pa.Table:
     """One row for each moment, with the end of every partition then."""
-    ends = [pa.array(end[:rows].copy()) for end in history.end]
-    moments = pa.array(history.observed_ms.copy())
-    return pa.table({"observed_ms": moments, "end": pa.array(ends, pa.list_(pa.int64()))})
+    bounds = pa.array(np.arange(history.points + 1, dtype=np.int64) * rows)
+    ends = pa.LargeListArray.from_arrays(bounds, pa.array(history.end[:, :rows].ravel()))
+    return pa.table({"observed_ms": pa.array(history.observed_ms.copy()), "end": ends})
 
 
-def _restore_history(history: HeadHistory, table: pa.Table) -> None:
+def _restore_history(history: HeadHistory, table: pa.Table, rows: int) -> None:
     kept = [(ms, end) for ms, end in zip(table["observed_ms"].to_pylist(), table["end"], strict=True) if ms]
     for ms, end in sorted(kept, key=lambda one: one[0])[-history.points :]:
-        ends: Int64 = end.values.to_numpy(zero_copy_only=False)
+        ends: Int64 = end.values.to_numpy(zero_copy_only=False)[:rows]
         known = np.flatnonzero(ends >= 0)
         history.observe(known, ends[known], ms)
 
 
-def restore_rings(rings: Rings, batch: pa.RecordBatch) -> None:
+def restore_rows(rings: Rings, labels: Labels, batch: pa.RecordBatch) -> None:
     """Put copied rows back; later batches overwrite earlier ones."""
     rows = batch.column("row").to_numpy()
     if not len(rows):
         return
-    at = slice(int(rows[0]), int(rows[0]) + len(rows)) if rows[-1] - rows[0] == len(rows) - 1 else rows
     rings.grow(int(rows.max()) + 1)
-    rings.newest[at], rings.count[at] = batch.column("newest").to_numpy(), batch.column("count").to_numpy()
-    for name in RING_COLUMNS:
-        column = getattr(rings, name)
-        for slot in range(rings.intervals):
-            column[slot, at] = batch.column(f"{name}_{slot}").to_numpy()
+    labels.grow(int(rows.max()) + 1)
+    for name in RING_STATE:
+        getattr(rings, name)[rows] = batch.column(name).to_numpy()
+    for name in KEPT_LABELS:
+        getattr(labels, name)[rows] = batch.column(name).to_numpy()
+    whole_tiles = _whole_tiles(rows)
+    for slot in range(rings.intervals):
+        places = rings.places(slot, rows)
+        for name in ENTRY_KINDS:
+            values = batch.column(f"{name}_{slot}").to_numpy()
+            if whole_tiles:
+                rings.tiles(name, whole_tiles)[:, slot] = values.reshape(-1, TILE_ROWS)
+            else:
+                getattr(rings, name)[places] = values
+
+
+def _whole_tiles(rows: Int64) -> slice | None:
+    """The rows as a slice if they are whole tiles: these are copied much faster than one by one."""
+    first, last = int(rows[0]), int(rows[-1])
+    neighbours = last - first == len(rows) - 1
+    return slice(first, last + 1) if neighbours and first % TILE_ROWS == 0 == len(rows) % TILE_ROWS else None
 
 
 def resized(rings: Rings, intervals: int, min_distance_ms: int) -> Rings:
@@ -123,41 +141,36 @@ def resized(rings: Rings, intervals: int, min_distance_ms: int) -> Rings:
     if intervals == rings.intervals:
         rings.min_distance_ms = min_distance_ms
         return rings
-    other = Rings(intervals, min_distance_ms)
-    other.grow(len(rings.count))
-    rows = np.arange(len(rings.count))
-    other.count = np.minimum(rings.count, intervals).astype(np.int32)
-    other.newest = np.maximum(other.count - 1, 0).astype(np.int32)
+    other, rows = Rings(intervals, min_distance_ms), np.arange(rings.capacity)
+    other.grow(rings.capacity)
+    other.count[rows] = np.minimum(rings.count, intervals)
+    other.newest[rows] = np.maximum(other.count[rows] - 1, 0)
+    other.newest_order[rows] = rings.newest_order
     for slot in range(min(intervals, rings.intervals)):
-        source = (rings.newest - (other.count - 1 - slot)) % rings.intervals
-        for name in RING_COLUMNS:
-            getattr(other, name)[slot] = getattr(rings, name)[source, rows]
+        source = rings.places((rings.newest - (other.count[rows] - 1 - slot)) % rings.intervals, rows)
+        target = other.places(slot, rows)
+        for name in ENTRY_KINDS:
+            getattr(other, name)[target] = getattr(rings, name)[source]
     return other
 
 
-def restore_names(windows: Windows, rings: Rings, names: dict[str, pa.Table]) -> None:
-    """Make `windows`, which must be new, what was written down."""
-    windows.rings = rings
+def restore_names(windows: Windows, names: dict[str, pa.Table]) -> None:
+    """Say whose the rows are that `windows`, otherwise new, has got back, and where topics end."""
     heads, table = windows.heads, names["heads"]
     heads.adopt({row["topic"]: Block(row["start"], row["length"]) for row in names["topics"].to_pylist()})
-    stored = sum(name.startswith("end_") for name in table.column_names)
-    for slot in range(min(stored, heads.intervals)):  # fewer slots now: an older end more or less decides nothing
-        heads.end[slot, : table.num_rows] = table[f"end_{slot}"].to_numpy()
-        heads.observed_ms[slot, : table.num_rows] = table[f"observed_ms_{slot}"].to_numpy()
-    heads.newest[: table.num_rows] = _newest_slots(heads.observed_ms[:, : table.num_rows])
-    heads.log_start[: table.num_rows] = table["log_start"].to_numpy()
-    _restore_history(heads.history, names["history"])
-    _restore_history(heads.log_start_history, names["log_start_history"])
-    owners: dict[str, dict[tuple[str, int], Owner]] = {}
+    used = table.slice(0, heads.used_rows)  # free rows at the end are not taken over
+    heads.restore(_slots(used, "end"), _slots(used, "observed_ms"), used["log_start"].to_numpy())
+    _restore_history(heads.history, names["history"], heads.used_rows)
+    _restore_history(heads.log_start_history, names["log_start_history"], heads.used_rows)
     for row in names["owners"].to_pylist():
-        owners.setdefault(row["group"], {})[row["topic"], row["partition"]] = Owner(row["host"], row["client_id"])
-    blocks = names["blocks"].to_pylist()
-    windows.adopt([(row["group"], row["topic"], Block(row["start"], row["length"])) for row in blocks], owners)
+        windows.owners.code_of(Owner(row["host"], row["client_id"]))
+    columns = (names["blocks"][name].to_pylist() for name in BLOCKS.names)
+    windows.adopt((group, topic, Block(start, length)) for group, topic, start, length in zip(*columns, strict=True))
 
 
-def _newest_slots(observed_ms: Int64) -> Int64:
-    newest: Int64 = observed_ms.argmax(axis=0) if observed_ms.size else np.zeros(observed_ms.shape[1], np.int64)
-    return newest
+def _slots(table: pa.Table, name: str) -> Int64:
+    slots = [column for column in table.column_names if column.startswith(f"{name}_")]
+    return np.array([table[column].to_numpy() for column in slots], np.int64)
 
 
 def _table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:

@@ -6,16 +6,19 @@ One writer at a time; whoever shares a store between threads holds a lock around
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from warren.windows.columns import UNKNOWN, Block, BlockAllocator, Bool, Int64, grown
-from warren.windows.commit_rows import CommitRows, pairs_of
+from warren.windows.columns import UNKNOWN, Block, BlockAllocator, Bool, Int64, packed, rows_of
+from warren.windows.commit_rows import CommitRows
 from warren.windows.heads import HeadRows, Heads
-from warren.windows.rings import PENDING_LAG, Commits, Ordered, Rings
+from warren.windows.labels import FREE, NO_HEAD, NO_OWNER, Labels, Owner, Owners
+from warren.windows.rings import PENDING_LAG, Commits, Rings, WholeWindow, Window
 
 
 class Limits(NamedTuple):
@@ -26,16 +29,6 @@ class Limits(NamedTuple):
     expire_group_ms: int = 604_800_000
 
 
-class Owner(NamedTuple):
-    """Who reads a partition."""
-
-    host: str = ""
-    client_id: str = ""
-
-
-NOBODY = Owner()
-
-
 class Assignment(NamedTuple):
     """The whole assignment of one group: it replaces what was known before."""
 
@@ -43,26 +36,54 @@ class Assignment(NamedTuple):
     owners: dict[tuple[str, int], Owner]
 
 
-class GroupWindows(NamedTuple):
-    """All partitions of one group as columns: what the rules judge. Topics sorted, partitions ascending."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """Partitions of groups as columns, without their windows: enough to judge most of them."""
 
-    topics: list[str]
-    topic: Int64
-    partition: Int64
-    window: Ordered
+    length: NDArray[np.integer[Any]]
     owned: Bool
     head_row: Int64
     head: Int64
+    newest_offset: Int64
+    current_lag: Int64
+
+    def take(self, at: Int64) -> Outline:
+        """Only some of the partitions."""
+        return Outline(**{one.name: getattr(self, one.name)[at] for one in fields(Outline)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partitions(Outline):
+    """Partitions of groups as columns: what the rules judge."""
+
+    window: Window
     lowest_head: Int64
     log_start: Int64
-    current_lag: Int64
+
+    def take(self, at: Int64) -> Partitions:
+        """Only some of the partitions."""
+        columns = {one.name: getattr(self, one.name)[at] for one in fields(Partitions) if one.name != "window"}
+        return Partitions(window=self.window.take(at), **columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupWindows(Partitions):
+    """All partitions of one group, with their names. Topics sorted, partitions ascending."""
+
+    window: WholeWindow
+    topics: list[str]
+    topic: Int64
+    partition: Int64
     owners: list[Owner]
+    last_status: NDArray[np.int8]
+    """What was said at the last evaluation of all groups, and since when; 0 before the first one."""
+    since_s: Int64
 
 
-@dataclass
+@dataclass(slots=True)
 class _Group:
+    code: int
     topics: dict[str, Block] = field(default_factory=dict)
-    owners: dict[tuple[str, int], Owner] = field(default_factory=dict)
 
 
 class Windows:
@@ -72,38 +93,52 @@ class Windows:
         self.limits = limits
         self.heads = Heads(limits.intervals)
         self.rings = Rings(limits.intervals, limits.min_distance_ms)
+        self.labels = Labels()
+        self.owners = Owners()
+        self.layout = 0
+        """Another number whenever rows come to belong to another partition."""
+        self.clock_skew_ms = 0
+        """The brokers' clock, which stamps commits, less ours, which stamps heads."""
         self._groups: dict[str, _Group] = {}
+        self._names: list[str | None] = [None]  # of groups by their code; None = free
+        self._free_codes: list[int] = []
         self._groups_of_topic: dict[str, set[str]] = {}
         self._blocks = BlockAllocator()
-        self._head_row: Int64 = np.zeros(0, np.int64)  # each row's place in the heads; -1 = topic not known there
-        self._pending: Bool = np.zeros(0, np.bool_)  # rows with a lag that waits for a head
 
     # -- what comes in -------------------------------------------------------------------------------------------
 
     def apply_commits(self, rows: CommitRows, now_ms: int) -> None:
         """Take commits and tombstones into the windows."""
-        alive = rows.tombstone | (rows.timestamp_ms >= now_ms - self.limits.expire_group_ms)
-        rows = rows.take(alive & (~rows.tombstone | self._is_known(rows)))
+        if rows.tombstone.any():
+            rows = rows.take(~rows.tombstone | self._is_known(rows))
         if not len(rows.offset):
             return
         at = self._rows_of(rows)
         for turn in _turns(at):
             self._apply_turn(at[turn], rows.take(turn), now_ms)
-        touched = np.unique(at)
-        self._pending[touched] = True
-        self._resolve_lags(touched)
-        self._drop_empty_groups({rows.groups[code] for code in np.unique(rows.group[rows.tombstone]).tolist()})
+        self.labels.waiting[at] = True
+        at_ms = rows.timestamp_ms - self.clock_skew_ms
+        self._resolve_lags(self._distinct(at[self.heads.seen_since(self.labels.heads_of(at), at_ms)]))
+        self._drop_empty_groups({rows.pairs[pair][0] for pair in np.unique(rows.pair[rows.tombstone]).tolist()})
+
+    def _distinct(self, at: Int64) -> Int64:
+        marked = np.zeros(self.used_rows, np.bool_)
+        marked[at] = True
+        return np.flatnonzero(marked)
 
     def apply_assignment(self, assignment: Assignment) -> None:
         """Replace who owns the partitions of a group."""
         group = self._groups.get(assignment.group)
-        if group is None and not assignment.owners:
-            return
-        group = self._groups.setdefault(assignment.group, _Group())
-        group.owners = dict(assignment.owners)
-        for topic, partition in assignment.owners:
-            self._ensure_block(assignment.group, topic, partition + 1)
+        for block in group.topics.values() if group else ():
+            self._set_owner(block.rows, NO_OWNER)
+        for (topic, partition), owner in assignment.owners.items():
+            block = self._ensure_block(assignment.group, topic, partition + 1)
+            self._set_owner(slice(block.start + partition, block.start + partition + 1), self.owners.code_of(owner))
         self._drop_empty_groups([assignment.group])
+
+    def _set_owner(self, rows: slice, code: int) -> None:
+        self.labels.owner[rows] = code
+        self.rings.touched[rows] = True
 
     def apply_heads(self, rows: HeadRows) -> None:
         """Take one observation of all topics: ends are kept, topics that are not in it are gone everywhere."""
@@ -115,23 +150,48 @@ class Windows:
             if self.heads.ensure(topic, partitions):
                 self._follow_topic(topic, partitions)
         self.heads.observe(rows)
-        self._resolve_lags(np.flatnonzero(self._pending))
+        self._resolve_lags(np.flatnonzero(self.labels.waiting))
 
     def expire(self, now_ms: int) -> None:
         """Forget groups whose newest commit, of any partition, is older than the store remembers.
 
-        A group that has members but no commit is not silent: it has not spoken yet.
+        An entry has the time of the first commit in it; the last one may be min-distance later. A group that has
+        members but no commit is not silent: it has not spoken yet.
         """
-        oldest_ms = now_ms - self.limits.expire_group_ms
-        for name, group in list(self._groups.items()):
-            newest_ms = max((self._newest_commit_ms(block) for block in group.topics.values()), default=0)
-            if newest_ms < oldest_ms and (newest_ms or not group.owners):
-                self.delete_group(name)
+        newest_ms, has_owner = self._newest_entry_ms(), self._has_owner()
+        oldest_ms = now_ms - self.limits.expire_group_ms - self.limits.min_distance_ms
+        expired = (newest_ms < oldest_ms) & ((newest_ms > 0) | ~has_owner)
+        for name in [name for name, group in self._groups.items() if expired[group.code]]:
+            self.delete_group(name)
+        if self.owners.forget_unused(self.labels):
+            self.rings.touched[:] = True
+        self._pack()
 
-    def _newest_commit_ms(self, block: Block) -> int:
-        at = block.row_numbers()
-        newest_ms = self.rings.timestamp_ms[self.rings.newest[at], at]
-        return int(newest_ms[self.rings.count[at] > 0].max(initial=0))
+    def _newest_entry_ms(self) -> Int64:
+        """The time of the newest entry of each group, 0 without any, by its code."""
+        at = np.flatnonzero((self.rings.count > 0) & (self.labels.group != FREE))
+        newest_ms = np.zeros(len(self._names), np.int64)
+        np.maximum.at(newest_ms, self.labels.group[at], self.rings.timestamp_ms[self.rings.newest_places(at)])
+        return newest_ms
+
+    def _has_owner(self) -> Bool:
+        has_owner = np.zeros(len(self._names), np.bool_)
+        has_owner[self.labels.group[self.labels.owner != NO_OWNER]] = True
+        return has_owner
+
+    def _pack(self) -> None:
+        """Move the rows together if most of them are free, so that the memory can be given back."""
+        if self.heads.pack():
+            self._point_all_at_heads()
+        if self._blocks.is_mostly_free:
+            rows, starts = packed(block for group in self._groups.values() for block in group.topics.values())
+            self.rings.keep(rows)
+            self.labels.keep(rows)
+            for group in self._groups.values():
+                group.topics = {topic: Block(starts[one.start], one.length) for topic, one in group.topics.items()}
+            self._blocks = BlockAllocator()
+            self._blocks.adopt(block for group in self._groups.values() for block in group.topics.values())
+            self.layout += 1
 
     def delete_group(self, name: str) -> bool:
         """Forget a group; False if it is not known."""
@@ -140,7 +200,7 @@ class Windows:
             return False
         for topic in list(group.topics):
             self._release(name, topic)
-        del self._groups[name]
+        self._remove(name)
         return True
 
     def delete_group_topic(self, name: str, topic: str) -> bool:
@@ -149,7 +209,6 @@ class Windows:
         if group is None or topic not in group.topics:
             return False
         self._release(name, topic)
-        group.owners = {key: owner for key, owner in group.owners.items() if key[0] != topic}
         self._drop_empty_groups([name])
         return True
 
@@ -177,33 +236,67 @@ class Windows:
         topics = self._visible_topics(name)
         if not topics:
             return None
-        group = self._groups[name]
         lengths = [self.heads.topics[topic].length for topic in topics]
-        starts = [group.topics[topic].start for topic in topics]
+        starts = [self._groups[name].topics[topic].start for topic in topics]
         partition = np.concatenate([np.arange(length) for length in lengths])
         at = np.repeat(starts, lengths) + partition
-        owners = [
-            group.owners.get((topic, number), NOBODY)
-            for topic, length in zip(topics, lengths, strict=True)
-            for number in range(length)
-        ]
-        window = self.rings.ordered(at)
-        head = self.heads.current(self._head_row[at])
-        newest = self.rings.offset[self.rings.newest[at], at]
-        known = (window.length > 0) & (head != UNKNOWN)
+        numbers = self.partitions(at, self.outline(at))
+        columns = {one.name: getattr(numbers, one.name) for one in fields(Partitions) if one.name != "window"}
         return GroupWindows(
+            **columns,
+            window=self.rings.whole_windows(at),
             topics=topics,
             topic=np.repeat(np.arange(len(topics)), lengths),
             partition=partition,
-            window=window,
-            owned=np.array([owner is not NOBODY for owner in owners], np.bool_),
-            head_row=self._head_row[at],
-            head=head,
-            lowest_head=self.heads.lowest(self._head_row[at]),
-            log_start=self.heads.log_start_of(self._head_row[at]),
-            current_lag=np.where(known, np.maximum(head - newest, 0), 0),
-            owners=owners,
+            owners=[self.owners.known[code] for code in self.labels.owner[at].tolist()],
+            last_status=self.labels.status[at],
+            since_s=self.labels.since_s[at].astype(np.int64),
         )
+
+    def outline(self, at: Int64) -> Outline:
+        """Some rows, of whatever groups, without their windows."""
+        length, head_row = self.rings.count[at], self.labels.heads_of(at)
+        head, newest = self.heads.current(head_row), self.rings.offset[self.rings.newest_places(at)]
+        known = (length > 0) & (head != UNKNOWN)
+        return Outline(
+            length=length,
+            owned=self.labels.owner[at] != NO_OWNER,
+            head_row=head_row,
+            head=head,
+            newest_offset=newest,
+            current_lag=np.where(known, np.maximum(head - newest, 0), 0),
+        )
+
+    def partitions(self, at: Int64, outline: Outline) -> Partitions:
+        """The same rows with their windows."""
+        return Partitions(
+            **{one.name: getattr(outline, one.name) for one in fields(Outline)},
+            window=self.rings.windows(at),
+            lowest_head=self.heads.lowest(outline.head_row),
+            log_start=self.heads.log_start_of(outline.head_row),
+        )
+
+    def shown_rows(self) -> Int64:
+        """The rows of all partitions that there is something to show of."""
+        return np.flatnonzero((self.labels.group != FREE) & (self.labels.head_row != NO_HEAD))
+
+    def topics_of_group(self, group: str) -> list[str]:
+        """The topics of a group that are known from the brokers."""
+        return self._visible_topics(group)
+
+    def rows_of(self, group: str, topic: str) -> Int64:
+        """The rows of a group's partitions of a topic that the brokers have, in their order."""
+        start = self._groups[group].topics[topic].start
+        return np.arange(start, start + self.heads.topics[topic].length)
+
+    def partition_of(self, group: str, row: int) -> tuple[str, int]:
+        """Which partition of a group a row is of."""
+        topics = self._groups[group].topics.items()
+        return next((topic, row - start) for topic, (start, length) in topics if start <= row < start + length)
+
+    def group_names(self) -> list[str | None]:
+        """The names of the groups by the codes that `labels.group` holds; None where a code is free."""
+        return self._names
 
     # -- being written down, and read back ----------------------------------------------------------------------
 
@@ -212,30 +305,29 @@ class Windows:
         """Rows up to here are, or were, in use."""
         return self._blocks.used_rows
 
-    def groups_with_blocks(self) -> Iterator[tuple[str, dict[str, Block], dict[tuple[str, int], Owner]]]:
-        """Every group with its rows and owners, also what is not shown."""
+    def blocks(self) -> Iterator[tuple[str, str, Block]]:
+        """The rows of every group and topic, also what is not shown."""
         for name, group in self._groups.items():
-            yield name, group.topics, group.owners
+            for topic, block in group.topics.items():
+                yield name, topic, block
 
-    def adopt(self, blocks: Iterable[tuple[str, str, Block]], owners: dict[str, dict[tuple[str, int], Owner]]) -> None:
-        """Take over rows that were laid out before; `rings` and `heads` hold their content already."""
+    def adopt(self, blocks: Iterable[tuple[str, str, Block]]) -> None:
+        """Take over rows that were laid out before; `rings`, `labels.owner` and `heads` hold their content already."""
         for name, topic, block in blocks:
-            self._groups.setdefault(name, _Group()).topics[topic] = block
+            self._group(name).topics[topic] = block
             self._groups_of_topic.setdefault(topic, set()).add(name)
-        for name, owned in owners.items():
-            self._groups[name].owners = owned
-        self._blocks.adopt(block for group in self._groups.values() for block in group.topics.values())
+        self._blocks.adopt(block for _, _, block in self.blocks())
         self._grow()
         for group in self._groups.values():
-            for topic, block in group.topics.items():
-                self._point_at_heads(topic, block)
-        self._pending[self.rings.waiting_rows()] = True
+            self.labels.group[rows_of(list(group.topics.values()))[0]] = group.code
+        self._point_all_at_heads()
+        self.labels.waiting[self.rings.waiting_rows(self.used_rows)] = True
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
     def _apply_turn(self, at: Int64, rows: CommitRows, now_ms: int) -> None:
         """Apply at most one row for each ring."""
-        newer = rows.order > self.rings.newest_order(at)
+        newer = rows.order > self.rings.last_order(at)
         self.rings.clear(at[newer & rows.tombstone])
         fresh = newer & ~rows.tombstone
         commits = Commits(rows.offset[fresh], rows.timestamp_ms[fresh], rows.order[fresh])
@@ -246,75 +338,100 @@ class Windows:
 
     def _resolve_lags(self, at: Int64) -> None:
         """Work out the lags that wait in rows `at`, as far as heads are there for it."""
-        at = at[self._head_row[at] >= 0]
-        slot, column = np.nonzero(self.rings.lag[:, at] <= PENDING_LAG)
-        row = at[column]
-        commit_ms = self.rings.timestamp_ms[slot, row] + (PENDING_LAG - self.rings.lag[slot, row])
-        lag = self.heads.lag_of(self._head_row[row], self.rings.offset[slot, row], commit_ms)
+        at = at[self.labels.head_row[at] != NO_HEAD]
+        waiting = self.rings.waiting(at)
+        at_ms = waiting.commit_ms - self.clock_skew_ms
+        lag = self.heads.lag_of(self.labels.heads_of(waiting.row), waiting.offset, at_ms)
         known = lag != PENDING_LAG
-        self.rings.set_lag(slot[known], row[known], lag[known])
-        self._pending[at] = False
-        self._pending[row[~known]] = True
+        self.rings.set_lag(waiting.take(known), lag[known])
+        self.labels.waiting[at] = False
+        self.labels.waiting[waiting.row[~known]] = True
 
     def _is_known(self, rows: CommitRows) -> Bool:
         """Whether each row's group and topic have windows: a tombstone makes none."""
-        pairs, inverse = pairs_of(rows)
-        known = [group in self._groups and topic in self._groups[group].topics for group, topic in pairs]
         # A commit earlier in the same batch may be what its tombstone removes.
-        made = np.zeros(len(pairs), np.bool_)
-        made[inverse[~rows.tombstone]] = True
-        return (np.array(known, np.bool_) | made)[inverse]
+        made = {rows.pairs[pair] for pair in np.unique(rows.pair[~rows.tombstone]).tolist()}
+        known = [
+            (group, topic) in made or (group in self._groups and topic in self._groups[group].topics)
+            for group, topic in rows.pairs
+        ]
+        return np.array(known, np.bool_)[rows.pair]
 
     def _rows_of(self, rows: CommitRows) -> Int64:
         """Each commit's row; makes room for groups, topics and partitions that are new."""
-        pairs, inverse = pairs_of(rows)
-        needed = np.zeros(len(pairs), np.int64)
-        np.maximum.at(needed, inverse, rows.partition + 1)
-        for (group, topic), partitions in zip(pairs, needed.tolist(), strict=True):
+        needed = np.zeros(len(rows.pairs), np.int64)
+        np.maximum.at(needed, rows.pair, rows.partition + 1)
+        present = [
+            (*pair, partitions) for pair, partitions in zip(rows.pairs, needed.tolist(), strict=True) if partitions
+        ]
+        for group, topic, partitions in present:
             self._ensure_block(group, topic, partitions)
-        starts = np.array([self._groups[group].topics[topic].start for group, topic in pairs], np.int64)
-        return starts[inverse] + rows.partition
+        starts = np.zeros(len(rows.pairs), np.int64)
+        starts[needed > 0] = [self._groups[group].topics[topic].start for group, topic, _ in present]
+        return starts[rows.pair] + rows.partition
 
-    def _ensure_block(self, name: str, topic: str, partitions: int) -> None:
+    def _ensure_block(self, name: str, topic: str, partitions: int) -> Block:
         """Give (group, topic) a row for each partition: as many as are needed, and as the brokers have."""
-        group = self._groups.setdefault(name, _Group())
+        group = self._group(name)
         head = self.heads.topics.get(topic)
         needed = max(partitions, head.length if head else 0)
         old = group.topics.get(topic)
         if old and old.length >= needed:
-            return
+            return old
         block = self._blocks.allocate(needed)
         self._grow()
-        self.rings.clear(block.rows)
-        self._pending[block.rows] = False
+        self.rings.clear(block.row_numbers())
+        self.labels.clear(block.rows)
         if old:
             target = slice(block.start, block.start + old.length)
-            self.rings.move(old.rows, target)
-            self._pending[target] = self._pending[old.rows]
-            self._pending[old.rows] = False
+            self.rings.move(old, target)
+            self.labels.move(old.rows, target)
             self._blocks.release(old)
+        self.labels.group[block.rows] = group.code
+        topic = sys.intern(topic)
         group.topics[topic] = block
-        self._groups_of_topic.setdefault(topic, set()).add(name)
-        self._point_at_heads(topic, block)
+        self._groups_of_topic.setdefault(topic, set()).add(sys.intern(name))
+        self._point_at_heads([(topic, block)])
+        self.layout += 1
+        return block
+
+    def _group(self, name: str) -> _Group:
+        """A group, which may be new."""
+        group = self._groups.get(name)
+        if group is None:
+            code = self._free_codes.pop() if self._free_codes else len(self._names)
+            name = sys.intern(name)
+            self._names[code : code + 1] = [name]
+            group = self._groups[name] = _Group(code)
+        return group
+
+    def _remove(self, name: str) -> None:
+        code = self._groups.pop(name).code
+        self._names[code] = None
+        self._free_codes.append(code)
 
     def _grow(self) -> None:
-        rows = self._blocks.used_rows
-        self.rings.grow(rows)
-        self._head_row = grown(self._head_row, rows, -1)  # type: ignore[assignment]  # same dtype in, same dtype out
-        self._pending = grown(self._pending, rows, 0)  # type: ignore[assignment]
+        self.rings.grow(self._blocks.used_rows)
+        self.labels.grow(self._blocks.used_rows)
 
-    def _point_at_heads(self, topic: str, block: Block) -> None:
-        head = self.heads.topics.get(topic)
-        covered = min(block.length, head.length) if head else 0
-        self._head_row[block.rows] = -1
-        if head:
-            self._head_row[block.start : block.start + covered] = np.arange(head.start, head.start + covered)
+    def _point_at_heads(self, blocks: list[tuple[str, Block]]) -> None:
+        """Find the heads of rows, by their topics."""
+        nowhere = Block(0, 0)
+        heads = [self.heads.topics.get(topic, nowhere) for topic, _ in blocks]
+        rows, partition = rows_of([block for _, block in blocks])
+        lengths = [block.length for _, block in blocks]
+        start, known = (np.repeat(np.array(column, np.int64), lengths) for column in zip(*heads, strict=True))
+        self.labels.head_row[rows] = np.where(partition < known, start + partition, NO_HEAD)
+
+    def _point_all_at_heads(self) -> None:
+        blocks = [(topic, block) for _, topic, block in self.blocks()]
+        if blocks:
+            self._point_at_heads(blocks)
 
     def _follow_topic(self, topic: str, partitions: int) -> None:
         """A topic's heads are new or have moved: point every window of it there."""
         for name in self._groups_of_topic.get(topic, ()):
-            self._ensure_block(name, topic, partitions)
-            self._point_at_heads(topic, self._groups[name].topics[topic])
+            self._point_at_heads([(topic, self._ensure_block(name, topic, partitions))])
 
     def _forget_topic(self, topic: str) -> None:
         self.heads.forget(topic)
@@ -324,9 +441,10 @@ class Windows:
 
     def _release(self, name: str, topic: str) -> None:
         block = self._groups[name].topics.pop(topic)
-        self.rings.clear(block.rows)
-        self._pending[block.rows] = False
+        self.rings.clear(block.row_numbers())
+        self.labels.clear(block.rows)
         self._blocks.release(block)
+        self.layout += 1
         self._groups_of_topic[topic].discard(name)
         if not self._groups_of_topic[topic]:
             del self._groups_of_topic[topic]
@@ -337,12 +455,11 @@ class Windows:
             group = self._groups.get(name)
             if group is None:
                 continue
-            owned = {topic for topic, _ in group.owners}
             for topic, block in list(group.topics.items()):
-                if topic not in owned and not self.rings.count[block.rows].any():
+                if not self.rings.count[block.rows].any() and not self.labels.owner[block.rows].any():
                     self._release(name, topic)
             if not group.topics:
-                del self._groups[name]
+                self._remove(name)
 
     def _visible_topics(self, name: str) -> list[str]:
         """A topic that the brokers do not have (yet) is kept, but there is no lag to show for it."""

@@ -1,0 +1,1 @@
+"""Warren's own HTTP API, version 1."""

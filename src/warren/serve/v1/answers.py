@@ -1,0 +1,293 @@
+"""From what the state knows to what API v1 answers. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from warren.model import Status
+from warren.rules import evaluation, listing, standing
+from warren.rules.verdict import GroupVerdict, PartitionVerdict
+from warren.serve.v1 import models
+from warren.serve.v1.models import ChangeStatus, GroupStatus, PartitionStatus, RuleSetName
+from warren.state import ClusterState
+from warren.windows.labels import NOBODY, Owner
+from warren.windows.rings import Entry
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class QueryHealth(Protocol):
+    """How a query of the pipeline is doing; the pipeline has the real one, which needs Spark."""
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def last_error(self) -> str: ...
+
+    @property
+    def restarts(self) -> int: ...
+
+
+# -- clusters and pipeline -------------------------------------------------------------------------------------------
+
+
+def queries(health: Mapping[str, QueryHealth]) -> list[models.Query]:
+    """By name."""
+    return [
+        models.Query(name=name, state=str(one.state), last_error=one.last_error or None, restarts=one.restarts)
+        for name, one in sorted(health.items())
+    ]
+
+
+def cluster(state: ClusterState, health: Mapping[str, QueryHealth], *, now_ms: int) -> models.Cluster:
+    """One cluster; `health` is that of all queries."""
+    page = state.list_groups(listing.Selection(limit=0), now_ms=now_ms)
+    names = {f"heads-{state.name}", *(f"commits-{consumer}" for consumer in state.consumers)}
+    return {
+        "name": state.name,
+        "cluster_id": state.cluster_id or None,
+        "ready": state.is_ready,
+        "caught_up": state.has_caught_up,
+        "behind_records": state.behind_records,
+        "restored_at": time_or_null(state.restored_ms),
+        "clock_skew_seconds": state.clock_skew_ms / 1000,
+        "evaluated_at": time(page.now_ms),
+        "group_count": sum(page.by_status.values()),
+        "groups_by_status": _status_counts(page.by_status),
+        "topic_count": len(state.topics()),
+        "undecodable_records": state.skipped(),
+        "queries": queries({name: one for name, one in health.items() if name in names}),
+    }
+
+
+def _status_counts(counts: dict[Status, int]) -> models.StatusCounts:
+    return {"OK": counts[Status.OK], "WARN": counts[Status.WARN], "ERR": counts[Status.ERR]}
+
+
+# -- groups ----------------------------------------------------------------------------------------------------------
+
+
+def group_list(
+    state: ClusterState, page: listing.GroupPage, *, rule_set: RuleSetName | None, next_page: str | None
+) -> models.GroupList:
+    """A page; `rule_set` is given if it judged all groups instead of their own."""
+    return {
+        "evaluated_at": time(page.now_ms),
+        "restored_at": time_or_null(state.restored_ms),
+        "matching": page.matching,
+        "by_status": _status_counts(page.by_status),
+        "groups": [_summary(one, rule_set or _own_rule_set(state, one.group)) for one in page.groups],
+        "next": next_page,
+    }
+
+
+def _own_rule_set(state: ClusterState, group: str) -> RuleSetName:
+    return RuleSetName(state.policy.rule_set_of(group))
+
+
+def _summary(one: listing.GroupSummary, rule_set: RuleSetName) -> models.GroupSummary:
+    return {
+        "group": one.group,
+        "rule_set": rule_set,
+        "status": GroupStatus[one.status.name],
+        "since": time_or_null(one.since_ms),
+        "partition_count": one.partitions,
+        "complete": round(one.complete / one.partitions, 4),
+        "total_lag": one.total_lag,
+        "lag_seconds": one.lag_s,
+        "lost_records": one.lost_records,
+        "topics": one.topics,
+        "cause": _cause(one.cause),
+    }
+
+
+def _cause(one: evaluation.Cause | PartitionVerdict) -> models.Cause:
+    return {
+        "topic": one.topic,
+        "partition": one.partition,
+        "status": PartitionStatus[one.status.name],
+        "rule": one.rule.name.lower(),
+        "reason": one.reason,
+    }
+
+
+def group(
+    state: ClusterState, verdicts: Mapping[RuleSetName, GroupVerdict], *, now_ms: int, only_trouble: bool
+) -> models.Group:
+    """A group as each rule set judges it."""
+    verdict = next(one for one in verdicts.values() if one.rule_set == _own_rule_set(state, one.group))
+    shown = [one for one in verdict.partitions if one.status > Status.OK or not only_trouble]
+    ages = [one.insight.lag_s_at_least for one in verdict.partitions if one.insight.lag_s_at_least is not None]
+    return {
+        "cluster": state.name,
+        "evaluated_at": time(now_ms),
+        "restored_at": time_or_null(state.restored_ms),
+        "group": verdict.group,
+        "rule_set": RuleSetName(verdict.rule_set),
+        "status": GroupStatus[verdict.status.name],
+        "since": time_or_null(_since_ms(state, verdict)),
+        "partition_count": len(verdict.partitions),
+        "complete": round(verdict.complete, 4),
+        "total_lag": verdict.total_lag,
+        "max_lag": _max_lag(verdict),
+        "lag_seconds": max(ages, default=None),
+        "lost_records": sum(one.insight.lost_records or 0 for one in verdict.partitions),
+        "topics": list(dict.fromkeys(one.topic for one in verdict.partitions)),
+        "cause": _cause_of(verdict),
+        "by_rule_set": {name: _rule_set_verdict(one) for name, one in verdicts.items()},
+        "partitions": [_partition(one) for one in shown],
+    }
+
+
+def _since_ms(state: ClusterState, verdict: GroupVerdict) -> int | None:
+    """As noted, unless that was of another status."""
+    noted = state.standing_of(verdict.group)
+    return noted.since_ms if noted and noted.status == verdict.status else None
+
+
+def _max_lag(verdict: GroupVerdict) -> models.MaxLag | None:
+    known = [one for one in verdict.partitions if _lag(one) is not None]
+    highest = max(known, key=lambda one: one.current_lag, default=None)
+    return highest and {"topic": highest.topic, "partition": highest.partition, "lag": highest.current_lag}
+
+
+def _cause_of(verdict: GroupVerdict) -> models.Cause:
+    assert verdict.worst, "a group that is shown has partitions"
+    return _cause(verdict.worst)
+
+
+def _rule_set_verdict(verdict: GroupVerdict) -> models.RuleSetVerdict:
+    return {"status": GroupStatus[verdict.status.name], "reason": verdict.reason, "cause": _cause_of(verdict)}
+
+
+def partition(
+    state: ClusterState, verdict: GroupVerdict, one: PartitionVerdict, *, now_ms: int
+) -> models.PartitionWindow:
+    """One partition of a group, with its window."""
+    return {
+        "cluster": state.name,
+        "group": verdict.group,
+        "rule_set": RuleSetName(verdict.rule_set),
+        "evaluated_at": time(now_ms),
+        "restored_at": time_or_null(state.restored_ms),
+        **_partition(one),
+        "window_size": state.intervals,
+        "window": [_entry(entry) for entry in one.entries],
+    }
+
+
+def _partition(one: PartitionVerdict) -> models.Partition:
+    told, newest = one.insight, one.end
+    return {
+        "topic": one.topic,
+        "partition": one.partition,
+        "status": PartitionStatus[one.status.name],
+        "rule": one.rule.name.lower(),
+        "reason": one.reason,
+        "since": time_or_null(one.since_ms),
+        "owner": _owner(one.owner),
+        "committed_offset": newest.offset if newest else None,
+        "committed_at": time_or_null(newest.timestamp_ms) if newest else None,
+        "end_offset": one.end_offset,
+        "log_start": one.log_start,
+        "lag": _lag(one),
+        "lag_seconds": _rounded(told.lag_s),
+        "lag_seconds_at_least": _rounded(told.lag_s_at_least),
+        "consumed_per_second": _rounded(told.consumed_per_s),
+        "produced_per_second": _rounded(told.produced_per_s),
+        "catch_up_seconds": _rounded(told.catch_up_s),
+        "commit_age_seconds": _rounded(told.commit_age_s),
+        "lost_records": told.lost_records,
+        "loss_in_seconds": _rounded(told.loss_in_s),
+        "complete": round(one.complete, 4),
+    }
+
+
+def _lag(one: PartitionVerdict) -> int | None:
+    """Burrow says 0 where it does not know."""
+    return one.current_lag if one.entries and one.end_offset is not None else None
+
+
+def _owner(owner: Owner) -> models.Owner | None:
+    return None if owner == NOBODY else {"host": owner.host, "client_id": owner.client_id}
+
+
+def _entry(entry: Entry) -> models.WindowEntry:
+    return {
+        "offset": entry.offset,
+        "committed_at": time_or_null(entry.timestamp_ms),
+        "observed_at": time(entry.observed_ms),
+        "lag": entry.lag,
+    }
+
+
+# -- topics and changes ----------------------------------------------------------------------------------------------
+
+
+def topic(state: ClusterState, name: str, partitions: list[listing.TopicPartition], *, now_ms: int) -> models.Topic:
+    """A topic with these partitions."""
+    return {
+        "cluster": state.name,
+        "restored_at": time_or_null(state.restored_ms),
+        "topic": name,
+        "partitions": [_topic_partition(number, one) for number, one in enumerate(partitions)],
+        "readers": [_reader(one) for one in state.readers_of(name, now_ms=now_ms)],
+    }
+
+
+def _topic_partition(number: int, one: listing.TopicPartition) -> models.TopicPartition:
+    return {
+        "partition": number,
+        "end_offset": one.end,
+        "log_start": one.log_start,
+        "produced_per_second": _rounded(one.produced_per_s),
+    }
+
+
+def _reader(one: listing.TopicReader) -> models.Reader:
+    return {
+        "group": one.group,
+        "status": PartitionStatus[one.status.name],
+        "partition_count": one.partitions,
+        "total_lag": one.total_lag,
+        "lag_seconds": one.lag_s,
+    }
+
+
+def change(one: standing.Change) -> models.Change:
+    """One change of status."""
+    return {
+        "at": time(one.at_ms),
+        "group": one.group,
+        "was": ChangeStatus[one.was.name],
+        "now": ChangeStatus[one.now.name],
+        "cause": _cause(one.cause) if one.cause else None,
+    }
+
+
+# -- times and numbers -----------------------------------------------------------------------------------------------
+
+
+def time(ms: int) -> str:
+    """ISO 8601, UTC, with milliseconds."""
+    return (EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+def milliseconds(moment: datetime) -> int:
+    """Since 1970."""
+    return (moment - EPOCH) // timedelta(milliseconds=1)
+
+
+def time_or_null(ms: int | None) -> str | None:
+    """Null also if it is no date: clients may stamp a commit with any number."""
+    try:
+        return None if ms is None else time(ms)
+    except OverflowError:
+        return None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

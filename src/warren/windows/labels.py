@@ -1,0 +1,94 @@
+"""What is known of each row beside its window: whose it is, who reads it, where its head is, what was said of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warren.windows.columns import Bool, Int32, Int64, Table
+
+
+class Owner(NamedTuple):
+    """Who reads a partition."""
+
+    host: str = ""
+    client_id: str = ""
+
+
+NOBODY = Owner()
+NO_OWNER = 0
+FREE = 0
+"""In `group`: a row that belongs to nobody."""
+NO_HEAD = -1
+"""In `head_row`: the brokers do not have this partition (yet)."""
+
+
+class Labels(Table):
+    """One element for each row of the rings."""
+
+    group: Int32
+    """The code of the group that the row belongs to."""
+    head_row: Int32
+    """The row of its partition in the heads."""
+    owner: Int32
+    """Who reads it, a code of `Owners`."""
+    waiting: Bool
+    """Whether some lag of its window waits for a head."""
+    status: NDArray[np.int8]
+    """What was said of it last, 0 if nothing was."""
+    since_s: NDArray[np.uint32]
+    """Since when that is said."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "group": np.int32,
+                "head_row": np.int32,
+                "owner": np.int32,
+                "waiting": np.bool_,
+                "status": np.int8,
+                "since_s": np.uint32,
+            }
+        )
+
+    def heads_of(self, rows: Int64) -> Int64:
+        """Each row's row in the heads, NO_HEAD where there is none."""
+        return self.head_row[rows].astype(np.int64)
+
+    def clear(self, rows: slice) -> None:
+        """These rows belong to nobody."""
+        for column in (self.group, self.owner, self.waiting, self.status, self.since_s):
+            column[rows] = 0
+        self.head_row[rows] = NO_HEAD
+
+    def move(self, source: slice, target: slice) -> None:
+        """Copy the labels of `source` rows to as many `target` rows, and clear the source."""
+        self.copy_rows(source, target)
+        self.clear(source)
+
+
+class Owners:
+    """Owners by number: each is kept once, however many partitions it reads."""
+
+    def __init__(self) -> None:
+        self.known: list[Owner] = [NOBODY]
+        self._codes: dict[Owner, int] = {NOBODY: NO_OWNER}
+
+    def code_of(self, owner: Owner) -> int:
+        """The number of an owner, which may be new."""
+        code = self._codes.setdefault(owner, len(self.known))
+        if code == len(self.known):
+            self.known.append(owner)
+        return code
+
+    def forget_unused(self, labels: Labels) -> bool:
+        """Forget owners who own nothing, once they are more than half; True if the others have new numbers."""
+        used = np.union1d(labels.owner, [NO_OWNER])
+        if len(self.known) <= 2 * len(used):
+            return False
+        self.known = [self.known[code] for code in used.tolist()]
+        self._codes = {owner: code for code, owner in enumerate(self.known)}
+        labels.owner[:] = np.searchsorted(used, labels.owner)
+        return True

@@ -1,0 +1,177 @@
+"""Since when, and what changed: groups over several rounds, in lists and in the log."""
+
+from __future__ import annotations
+
+import pytest
+import structlog
+
+from tests.scenario import commit_table, head_table
+from warren.model import Status
+from warren.rules.listing import Selection, SortKey
+from warren.rules.rule import Settings
+from warren.state import ClusterState
+from warren.watch import Watch
+from warren.windows.store import Limits
+
+START_MS = 1_000_000
+STOPPED_MS = START_MS + 200_000
+"""By then a group that committed ten seconds long has been silent for longer than that."""
+
+
+def cluster(*groups: str, end: int = 100) -> ClusterState:
+    """Each group has committed up to 90 of 100 in ten seconds, and is then silent."""
+    state = ClusterState("prod", Limits(), Settings(), {"c": "__consumer_offsets"})
+    state.apply_head_rows(head_table({"orders": [95]}, START_MS - 1_000), now_ms=START_MS)
+    commits = [(group, "orders", 0, 89 + n, START_MS + n * 10_000) for group in groups for n in range(2)]
+    state.apply_commit_rows("c", commit_table(*commits), now_ms=START_MS + 11_000)
+    state.apply_head_rows(head_table({"orders": [end]}, START_MS + 11_000), now_ms=START_MS + 11_000)
+    return state
+
+
+class TestChanges:
+    def test_a_group_is_in_its_status_since_it_was_first_seen_so(self) -> None:
+        state = cluster("billing")
+        for at_ms in (START_MS + 12_000, START_MS + 15_000):
+            state.evaluate(now_ms=at_ms)
+
+        assert state.since_ms("billing") == START_MS + 12_000
+
+    def test_a_change_tells_what_was_what_is_which_partition_and_why(self) -> None:
+        state = cluster("billing")
+        state.evaluate(now_ms=START_MS + 12_000)
+        (change,) = state.evaluate(now_ms=STOPPED_MS)
+
+        assert (change.group, change.was, change.now) == ("billing", Status.WARN, Status.ERR)
+        assert change.cause is not None
+        assert (change.cause.topic, change.cause.partition, change.cause.status) == ("orders", 0, Status.STOP)
+        assert change.cause.reason == "no commit for 190 s, window spans 10 s, lag 10"
+        assert state.since_ms("billing") == STOPPED_MS
+
+    def test_a_partition_knows_since_when_it_is_in_its_status(self) -> None:
+        state = cluster("billing")
+        state.evaluate(now_ms=START_MS + 12_000)
+        state.evaluate(now_ms=STOPPED_MS)
+        verdict = state.judge("billing", now_ms=STOPPED_MS + 5_000)
+
+        assert verdict is not None
+        assert verdict.partitions[0].since_ms == STOPPED_MS
+
+    def test_a_status_newer_than_the_last_round_is_of_now(self) -> None:
+        state = cluster("billing")
+        state.evaluate(now_ms=START_MS + 12_000)
+        verdict = state.judge("billing", now_ms=STOPPED_MS)
+
+        assert verdict is not None
+        assert verdict.partitions[0].since_ms == STOPPED_MS
+
+    def test_before_the_first_round_nobody_knows_since_when(self) -> None:
+        verdict = cluster("billing").judge("billing", now_ms=STOPPED_MS)
+
+        assert verdict is not None
+        assert verdict.partitions[0].since_ms is None
+
+    def test_a_group_that_comes_in_good_health_is_no_change(self) -> None:
+        assert cluster("billing", end=90).evaluate(now_ms=START_MS + 12_000) == []
+
+    def test_a_group_that_comes_in_trouble_is_one(self) -> None:
+        (change,) = cluster("billing").evaluate(now_ms=STOPPED_MS)
+
+        assert (change.was, change.now) == (Status.NOTFOUND, Status.ERR)
+
+    def test_a_group_that_goes_in_trouble_is_one(self) -> None:
+        state = cluster("billing")
+        state.evaluate(now_ms=STOPPED_MS)
+        state.delete_group("billing")
+        (change,) = state.evaluate(now_ms=STOPPED_MS + 5_000)
+
+        assert (change.was, change.now, change.cause) == (Status.ERR, Status.NOTFOUND, None)
+
+    def test_the_newest_change_comes_first(self) -> None:
+        state = cluster("billing")
+        state.evaluate(now_ms=START_MS + 12_000)
+        state.evaluate(now_ms=STOPPED_MS)
+
+        assert [change.now for change in state.changes()] == [Status.ERR, Status.WARN]
+
+
+class TestWatch:
+    def test_a_cluster_that_is_not_ready_is_not_judged(self) -> None:
+        state = ClusterState("prod", Limits(), Settings(), {"c": "__consumer_offsets"})
+        Watch({"prod": state}, 1, lambda: START_MS).look()
+
+        assert state.changes() == []
+
+    def test_the_log_says_who_changed_and_why(self) -> None:
+        state = cluster("billing")
+        with structlog.testing.capture_logs() as told:
+            Watch({"prod": state}, 1, lambda: STOPPED_MS).look()
+
+        assert told == [
+            {
+                "event": "group changed",
+                "log_level": "warning",
+                "cluster": "prod",
+                "group": "billing",
+                "was": "NOTFOUND",
+                "now": "ERR",
+                "partition": "orders 0",
+                "rule": "stopped",
+                "reason": "no commit for 190 s, window spans 10 s, lag 10",
+            }
+        ]
+
+
+class TestList:
+    def names(self, selection: Selection, state: ClusterState | None = None) -> list[str]:
+        state = state or self.mixed()
+        return [one.group for one in state.list_groups(selection, now_ms=STOPPED_MS).groups]
+
+    def mixed(self) -> ClusterState:
+        """`done` is at the end, `late` is silent with lag 10, `later` with lag 50 of another topic."""
+        state = ClusterState("prod", Limits(), Settings(), {"c": "__consumer_offsets"})
+        state.apply_head_rows(head_table({"orders": [95], "bills": [95]}, START_MS - 1_000), now_ms=START_MS)
+        last = [("done", "orders", 100), ("late", "orders", 90), ("later", "bills", 50)]
+        commits = [
+            (name, topic, 0, offset - 1 + n, START_MS + n * 10_000) for name, topic, offset in last for n in (0, 1)
+        ]
+        state.apply_commit_rows("c", commit_table(*commits), now_ms=START_MS + 11_000)
+        state.apply_head_rows(
+            head_table({"orders": [100], "bills": [100]}, START_MS + 11_000), now_ms=START_MS + 11_000
+        )
+        return state
+
+    def test_the_worst_come_first(self) -> None:
+        assert self.names(Selection()) == ["later", "late", "done"]
+
+    @pytest.mark.parametrize(
+        ("selection", "names"),
+        [
+            (Selection(statuses=frozenset({Status.OK})), ["done"]),
+            (Selection(name="LATE"), ["later", "late"]),
+            (Selection(name="*r"), ["later"]),
+            (Selection(topic="ord*"), ["late", "done"]),
+            (Selection(owner="nobody"), []),
+            (Selection(sort=SortKey.NAME), ["done", "late", "later"]),
+            (Selection(sort=SortKey.NAME, reverse=True), ["later", "late", "done"]),
+            (Selection(sort=SortKey.TOTAL_LAG, limit=1), ["later"]),
+            (Selection(sort=SortKey.TOTAL_LAG, limit=1, offset=1), ["late"]),
+            (Selection(offset=10), []),
+        ],
+        ids=str,
+    )
+    def test_a_list_can_be_narrowed_sorted_and_cut(self, selection: Selection, names: list[str]) -> None:
+        assert self.names(selection) == names
+
+    def test_a_page_counts_what_fits_and_what_there_is(self) -> None:
+        page = self.mixed().list_groups(Selection(topic="orders", limit=1), now_ms=STOPPED_MS)
+
+        assert page.matching == 2
+        assert page.by_status == {Status.OK: 1, Status.WARN: 0, Status.ERR: 2}
+
+    def test_readers_of_a_topic_are_told_with_their_part_of_it(self) -> None:
+        readers = self.mixed().readers_of("orders", now_ms=STOPPED_MS)
+
+        assert [(one.group, one.status, one.total_lag) for one in readers] == [
+            ("done", Status.OK, 0),
+            ("late", Status.STOP, 10),
+        ]
