@@ -11,6 +11,7 @@ import tempfile
 import time
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 from benchmarks.load import Load, commit, fill, group_name, topic_name
 from benchmarks.process import usage_of
@@ -34,6 +35,8 @@ cluster = "bench"
 
 def main() -> int:
     """Print what was measured; exit code 1 if a result is wrong (not if it is slow)."""
+    with tempfile.TemporaryDirectory() as scratch:
+        _measure_store(Path(scratch))
     load = Load()
     with tempfile.TemporaryDirectory() as scratch, Broker(Path(scratch) / "kafka", report=print) as broker:
         broker.prepare_groups()
@@ -42,6 +45,29 @@ def main() -> int:
         _measure_catch_up(broker.bootstrap, Path(scratch) / "catch-up", load)
         _measure_running(broker.bootstrap, Path(scratch) / "run", load)
     return 0
+
+
+def _measure_store(directory: Path) -> None:
+    """The windows alone, at a million group-partitions."""
+    command = [sys.executable, "-m", "benchmarks.store", str(directory)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    told: dict[str, Any] = {}
+    for line in done.stdout.splitlines():
+        if line.startswith("{"):
+            told |= json.loads(line)
+    _tell("store", f"{told['rows']:,} group-partitions x 10 intervals")
+    rate = told["rows"] / statistics.median(told["apply_s"])
+    _tell("  apply", f"{rate:,.0f} commits/s (goal 1,000,000), the first time {told['first_apply_s']:.1f} s")
+    _tell("  memory", f"{told['bytes_per_row']:.0f} bytes a group-partition, heads and names included (goal 400)")
+    for what, name in (("one in ten behind", "mixed"), ("all behind", "all_behind")):
+        burrow, warren = (statistics.median(told[f"evaluate_{name}{rules}_s"]) for rules in ("", "_warren"))
+        _tell(f"  judge everything, {what}", f"{burrow:.2f} s by `burrow` (goal 0.2), {warren:.2f} s by `warren`")
+    _tell("  judge and list 100 groups", f"{statistics.median(told['evaluate_and_list_s']):.2f} s")
+    _tell("  snapshot", f"{statistics.median(told['save_s']):.1f} s for {told['file_mb']:.0f} MB")
+    _tell("  longest wait of a batch", f"{told['longest_wait_s'] * 1000:.0f} ms meanwhile (goal 200)")
+    _tell("  new process to first answer", f"{told['restart_s']:.1f} s (goal 5), reading {told['restore_s']:.1f} s")
+    shrunk = f"{told['full_mb']:.0f} MB to {told['shrunk_mb']:.0f} MB in {told['expire_s']:.1f} s"
+    _tell("  nine of ten groups expire", shrunk)
 
 
 def _measure_catch_up(bootstrap: str, home: Path, load: Load) -> None:

@@ -10,6 +10,9 @@ from typing import TypeVar
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from warren.codec.commits import OffsetCommit, encode_offset_commit
+from warren.codec.keys import encode_offset_key
+
 T = TypeVar("T")
 
 
@@ -41,6 +44,27 @@ class Cluster:
         self.admin.create_topics([NewTopic(topic, partitions, 1, config=config)])[topic].result(30)
         eventually(lambda: len(self.admin.list_topics(topic, timeout=5).topics[topic].partitions) == partitions)
         return topic
+
+    def recreate_topic(self, topic: str) -> None:
+        """Delete a topic of one partition and make it anew."""
+        self.admin.delete_topics([topic])[topic].result(30)
+        eventually(lambda: self._create(topic))
+
+    def _create(self, topic: str) -> bool:
+        try:
+            self.admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
+        except KafkaException:  # the old one is still going
+            return False
+        return True
+
+    def write_commits(self, offsets_topic: str, group: str, topic: str, offsets: range) -> None:
+        """Records of commits, as a coordinator writes them, to a topic of one partition."""
+        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        now_ms = int(time.time() * 1000)
+        for offset in offsets:
+            value = encode_offset_commit(OffsetCommit(offset, -1, "", now_ms + offset, -1, None), 4)
+            producer.produce(offsets_topic, key=encode_offset_key(group, topic, 0), value=value, partition=0)
+        assert producer.flush(30) == 0
 
     def produce(self, topic: str, records: int, partition: int = 0, **settings: object) -> None:
         producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, **settings})

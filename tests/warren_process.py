@@ -40,6 +40,7 @@ topic-refresh = 1
 [consumer.test]
 class-name = "kafka"
 cluster = "test"
+offsets-topic = "{offsets_topic}"
 """
 
 
@@ -52,10 +53,14 @@ def _die_with_parent() -> None:
 class WarrenProcess:
     """`warren run --config-dir` against one broker, on a free port."""
 
-    def __init__(self, directory: Path, bootstrap: str, intervals: int = 10) -> None:
+    def __init__(
+        self, directory: Path, bootstrap: str, intervals: int = 10, offsets_topic: str = "__consumer_offsets"
+    ) -> None:
         self.address = f"127.0.0.1:{free_port()}"
         self.log_path = directory / "warren.out"
-        config = CONFIG.format(address=self.address, bootstrap=bootstrap, intervals=intervals)
+        config = CONFIG.format(
+            address=self.address, bootstrap=bootstrap, intervals=intervals, offsets_topic=offsets_topic
+        )
         (directory / "warren.toml").write_text(config)
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(

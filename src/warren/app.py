@@ -170,7 +170,7 @@ def _commits_plan(config: Config, state: ClusterState, module: str) -> QueryPlan
     return QueryPlan(
         name=f"commits-{module}",
         source=CommitsSource,
-        options=lambda: options._replace(positions=state.positions(module)).to_json(),
+        options=lambda: options._replace(positions=state.positions(module), topic_id=state.topic_id(module)).to_json(),
         apply=lambda table: state.apply_commit_rows(module, table, now_ms=now_ms()),
         start_over=lambda: state.start_over(module),
     )

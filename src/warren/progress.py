@@ -11,6 +11,8 @@ class Progress:
     """How far one consumer module has read the offsets topic."""
 
     offsets_topic: str
+    topic_id: str = ""
+    """Kafka's id of the topic that the positions are of; "" if it is not known."""
     positions: dict[int, int] = field(default_factory=dict)
     behind: dict[int, int] = field(default_factory=dict)
     caught_up: bool = False
@@ -22,9 +24,11 @@ class Progress:
     def start_over(self) -> None:
         """Nothing is read."""
         self.positions, self.behind, self.caught_up, self.must_start_over = {}, {}, False, False
+        self.topic_id = ""
 
-    def advance(self, positions: dict[int, int], behind: dict[int, int]) -> None:
+    def advance(self, positions: dict[int, int], behind: dict[int, int], topic_id: str) -> None:
         """A batch was read up to `positions`; a batch that comes again takes nothing back."""
+        self.topic_id = topic_id or self.topic_id
         for partition, position in positions.items():
             self.positions[partition] = max(position, self.positions.get(partition, 0))
         self.behind = behind

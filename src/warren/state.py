@@ -49,7 +49,9 @@ FRESH_MS = 1_000
 """An evaluation of all groups is good for so long: pages and lists that are asked for together share it."""
 
 NO_POLICY = Policy()
-POSITIONS = pa.schema([("consumer", pa.string()), ("partition", pa.int32()), ("position", pa.int64())])
+POSITIONS = pa.schema(
+    [("consumer", pa.string()), ("topic_id", pa.string()), ("partition", pa.int32()), ("position", pa.int64())]
+)
 
 
 class ClusterState:
@@ -95,7 +97,7 @@ class ClusterState:
             for assignment in batch.assignments:
                 self._windows.apply_assignment(assignment)
             self._windows.apply_commits(_self_report(consumer, progress.offsets_topic, batch, now_ms), now_ms)
-            progress.advance(batch.positions, batch.ends)
+            progress.advance(batch.positions, batch.ends, batch.topic_id)
             progress.skipped.update(batch.skipped)
             if not progress.caught_up and not batch.ends:
                 progress.caught_up = True
@@ -142,6 +144,11 @@ class ClusterState:
         """Where a consumer module goes on reading; None before its first batch."""
         with self._lock:
             return dict(self._progress[consumer].positions) or None
+
+    def topic_id(self, consumer: str) -> str:
+        """Kafka's id of the topic that the positions of a consumer module are of; "" if it is not known."""
+        with self._lock:
+            return self._progress[consumer].topic_id
 
     # -- the others read -----------------------------------------------------------------------------------------
 
@@ -341,7 +348,7 @@ class ClusterState:
 
     def _position_table(self) -> pa.Table:
         rows = [
-            {"consumer": name, "partition": partition, "position": position}
+            {"consumer": name, "topic_id": progress.topic_id, "partition": partition, "position": position}
             for name, progress in self._progress.items()
             for partition, position in progress.positions.items()
         ]
@@ -360,8 +367,9 @@ class ClusterState:
             self._windows, self._standings = windows, standings
             self._cluster_id, self.restored_ms = file.header.cluster_id, file.header.created_ms
             for row in file.table().to_pylist():
-                if row["consumer"] in self._progress:
-                    self._progress[row["consumer"]].positions[row["partition"]] = row["position"]
+                if progress := self._progress.get(row["consumer"]):
+                    progress.positions[row["partition"]] = row["position"]
+                    progress.topic_id = row["topic_id"]
 
 
 def _self_report(consumer: str, topic: str, batch: CommitBatch, now_ms: int) -> CommitRows:

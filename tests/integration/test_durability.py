@@ -106,3 +106,50 @@ def test_after_a_restart_answers_are_there_before_spark_is(broker: Broker, tmp_p
         second.wait_until_ready()
     finally:
         second.stop()
+
+
+def newest_offset(warren: WarrenProcess, group: str) -> int | None:
+    """What a group has committed last."""
+    partitions = warren.get(f"/v3/kafka/test/consumer/{group}/lag")["status"]["partitions"]
+    return partitions[0]["end"]["offset"] if partitions else None
+
+
+def run_until(warren: WarrenProcess, group: str, offset: int) -> None:
+    """Wait for a commit to be shown, then stop in order."""
+    try:
+        eventually(lambda: newest_offset(warren.wait_until_ready(), group) == offset)
+    finally:
+        warren.stop()
+
+
+def test_an_offsets_topic_made_anew_while_nobody_looked_is_read_from_its_beginning(
+    broker: Broker, tmp_path: Path
+) -> None:
+    """The new one has grown past what was read of the old one: positions alone would not tell."""
+    cluster = Cluster(broker.bootstrap)
+    topic, offsets_topic = cluster.make_topic(), cluster.make_topic(1, "offsets")
+    cluster.write_commits(offsets_topic, "old", topic, range(5))
+    run_until(WarrenProcess(tmp_path, broker.bootstrap, offsets_topic=offsets_topic), "old", 4)
+    cluster.recreate_topic(offsets_topic)
+    cluster.write_commits(offsets_topic, "first", topic, range(3))
+    cluster.write_commits(offsets_topic, "later", topic, range(10))
+
+    second = WarrenProcess(tmp_path, broker.bootstrap, offsets_topic=offsets_topic)
+    try:
+        eventually(lambda: newest_offset(second.wait_until_ready(), "first") == 2)
+        assert newest_offset(second, "later") == 9
+        assert newest_offset(second, "old") is None
+        assert "was recreated, so all of it is read again" in second.log_path.read_text()
+    finally:
+        second.stop()
+
+
+def test_records_that_are_gone_before_they_were_read_stop_nothing(broker: Broker, tmp_path: Path) -> None:
+    cluster = Cluster(broker.bootstrap)
+    topic, offsets_topic = cluster.make_topic(), cluster.make_topic(1, "offsets")
+    cluster.write_commits(offsets_topic, "billing", topic, range(5))
+    run_until(WarrenProcess(tmp_path, broker.bootstrap, offsets_topic=offsets_topic), "billing", 4)
+    cluster.write_commits(offsets_topic, "billing", topic, range(5, 10))
+    cluster.admin.delete_records([TopicPartition(offsets_topic, 0, 8)])[TopicPartition(offsets_topic, 0)].result(30)
+
+    run_until(WarrenProcess(tmp_path, broker.bootstrap, offsets_topic=offsets_topic), "billing", 9)

@@ -173,9 +173,13 @@ steps = mixed(
 )
 three_chapters, five_chapters = (st.tuples(*[st.lists(steps, max_size=40 // n)] * n) for n in (3, 5))
 
+# In a log that is read in large pieces it matters in which order times come, more than where.
+log_places = st.sampled_from([("a", "x", 0)] * 60 + anywhere)
+log_timing = st.sampled_from([*product((1000, 0, 1, 3000, 70_000), (0, 0, 0, -1, -1000, 1000, 5000, -5000, -70_000), (0,))])
+log_commits = st.tuples(log_places, offsets, log_timing).map(lambda of: Commit(*of[:2], *of[2]))
 log_members = mixed(right=(3, members), wrong=(1, st.builds(Members, groups, owned, hosts, st.just(True))))
-log_pieces = st.tuples(*[st.lists(mixed(commits=(12, commits), members=(5, log_members)), max_size=6)] * 4)
-reads = st.builds(Read, st.integers(0, 3), st.integers(1, 3))
+log_pieces = st.tuples(*[st.lists(mixed(commits=(15, log_commits), members=(4, log_members)), max_size=8)] * 3)
+reads = st.builds(Read, st.integers(0, 2), st.integers(1, 3))
 deliveries = st.lists(mixed(reads=(9, reads), restarts=(1, st.just(Restart()))), max_size=5)
 
 intervals = st.sampled_from((1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 10, 100))

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
-from tests.scenario import GROUP, TOPIC, Story, head_rows
+from tests.scenario import GROUP, TOPIC, Story, head_rows, head_table
 from tests.unit.test_folding import commit_value, group_value
-from tests.scenario import head_table
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.groups import decode_group_metadata, encode_group_metadata
 from warren.codec.keys import encode_group_key, encode_offset_key

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import structlog
 
 from tests.scenario import commit_table, head_table
+from warren.keeper import Keeper
 from warren.model import Status
 from warren.rules.listing import Selection, SortKey
 from warren.rules.rule import Settings
@@ -92,6 +95,38 @@ class TestChanges:
         state.evaluate(now_ms=STOPPED_MS)
 
         assert [change.now for change in state.changes()] == [Status.ERR, Status.WARN]
+
+
+class TestRestart:
+    def restarted(self, tmp_path: Path) -> ClusterState:
+        state = cluster("billing")
+        for at_ms in (START_MS + 12_000, STOPPED_MS):
+            state.evaluate(now_ms=at_ms)
+        Keeper({"prod": state}, tmp_path, 30, lambda: STOPPED_MS).save()
+        new = ClusterState("prod", Limits(), Settings(), {"c": "__consumer_offsets"})
+        Keeper({"prod": new}, tmp_path, 30, lambda: STOPPED_MS).restore()
+        return new
+
+    def test_after_a_restart_it_is_known_since_when(self, tmp_path: Path) -> None:
+        state = self.restarted(tmp_path)
+        verdict = state.judge("billing", now_ms=STOPPED_MS + 60_000)
+
+        assert state.since_ms("billing") == STOPPED_MS
+        assert verdict is not None
+        assert verdict.partitions[0].since_ms == STOPPED_MS
+
+    def test_after_a_restart_the_changes_before_it_are_known(self, tmp_path: Path) -> None:
+        changes = self.restarted(tmp_path).changes()
+
+        assert [(one.was, one.now) for one in changes] == [
+            (Status.WARN, Status.ERR),
+            (Status.NOTFOUND, Status.WARN),
+        ]
+        assert changes[0].cause is not None
+        assert changes[0].cause.reason == "no commit for 190 s, window spans 10 s, lag 10"
+
+    def test_what_stays_as_it_was_is_no_change_after_a_restart(self, tmp_path: Path) -> None:
+        assert self.restarted(tmp_path).evaluate(now_ms=STOPPED_MS + 60_000) == []
 
 
 class TestWatch:

@@ -20,7 +20,15 @@ from pyspark.sql.types import StructType
 from warren.errors import StartOverError
 from warren.machine.memory import give_back
 from warren.sources.folding import Folder, FoldSettings
-from warren.sources.kafka import EARLIEST, LATEST, ClientConfig, offsets_at, partitions_of, process_consumer
+from warren.sources.kafka import (
+    EARLIEST,
+    LATEST,
+    ClientConfig,
+    offsets_at,
+    partitions_of,
+    process_consumer,
+    topic_id_of,
+)
 from warren.sources.planning import Range, balanced, limited_ends, ranges_between
 from warren.sources.reading import worker_reader
 from warren.windows.rows import COMMIT_ROWS
@@ -33,12 +41,13 @@ class Position(NamedTuple):
     """How far the topic is read, by partition; `behind` has the ends of the partitions that go on further.
 
     `initial` makes the position before the first batch differ from every other one, so that there always is a first
-    batch: it tells that an empty or absent topic is caught up, too.
+    batch: it tells that an empty or absent topic is caught up, too. Only this one has the `topic_id`.
     """
 
     positions: dict[int, int]
     behind: dict[int, int]
     initial: bool = False
+    topic_id: str = ""
 
     def to_offset(self) -> dict[str, Any]:
         """As Spark keeps it."""
@@ -46,6 +55,7 @@ class Position(NamedTuple):
             "positions": {str(partition): position for partition, position in sorted(self.positions.items())},
             "behind": {str(partition): end for partition, end in sorted(self.behind.items())},
             "initial": self.initial,
+            "topic_id": self.topic_id,
         }
 
     @classmethod
@@ -54,7 +64,7 @@ class Position(NamedTuple):
         positions, behind = (
             {int(partition): value for partition, value in offset[name].items()} for name in ("positions", "behind")
         )
-        return cls(positions, behind, offset["initial"])
+        return cls(positions, behind, offset["initial"], offset["topic_id"])
 
 
 class CommitsOptions(NamedTuple):
@@ -64,6 +74,7 @@ class CommitsOptions(NamedTuple):
     topic: str
     fold: FoldSettings
     positions: dict[int, int] | None = None  # go on from here; None = from the earliest record, or the latest
+    topic_id: str = ""  # of the topic that the positions are of; "" if it is not known
     start_latest: bool = False
     max_records: int = 2_000_000
     tasks: int = 2
@@ -112,11 +123,12 @@ class CommitsReader(DataSourceStreamReader):
         self._options = options
 
     def initialOffset(self) -> dict[str, Any]:
-        starts = self._options.positions
+        starts, topic_id = self._options.positions, topic_id_of(self._options.client, self._options.topic)
+        self._check_topic_id(topic_id)
         if starts is None:
             where = LATEST if self._options.start_latest else EARLIEST
             starts = self._offsets(where)
-        return Position(starts, {}, initial=True).to_offset()
+        return Position(starts, {}, initial=True, topic_id=topic_id).to_offset()
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadMaxRows(self._options.max_records)
@@ -137,8 +149,8 @@ class CommitsReader(DataSourceStreamReader):
         ranges = ranges_between(before.positions, after.positions)
         shares = balanced(ranges, self._options.tasks) or [[]]
         changed = after.positions if before.initial else {one.partition: one.end for one in ranges}
-        nothing = Position({}, {})
-        return [TaskInput(share, nothing if i else Position(changed, after.behind)) for i, share in enumerate(shares)]
+        nothing, progress = Position({}, {}), Position(changed, after.behind, topic_id=before.topic_id)
+        return [TaskInput(share, nothing if i else progress) for i, share in enumerate(shares)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, TaskInput)
@@ -146,10 +158,17 @@ class CommitsReader(DataSourceStreamReader):
         if partition.ranges:
             for records in worker_reader(self._options.client, self._options.topic).read(partition.ranges):
                 folder.add(records)
-        yield from folder.rows(partition.progress.positions, partition.progress.behind)
+        yield from folder.rows(partition.progress.positions, partition.progress.behind, partition.progress.topic_id)
         if sum(one.records for one in partition.ranges) > MANY_RECORDS:
             del folder
             give_back()
+
+    def _check_topic_id(self, topic_id: str) -> None:
+        """While nobody looked a topic may have been made anew, and have grown past what was read of the old one."""
+        known = self._options.topic_id
+        if known and topic_id and topic_id != known:
+            message = f"The topic {self._options.topic} was recreated, so all of it is read again."
+            raise StartOverError(message)
 
     def _check_ends(self, starts: dict[int, int], ends: dict[int, int]) -> None:
         """A partition that ends before what was read of it is another one, or has lost records."""

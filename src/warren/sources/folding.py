@@ -65,9 +65,10 @@ class Folder:
             self._add_others(records, np.flatnonzero(place < 0).tolist())
         self._add_commits(records, place)
 
-    def rows(self, positions: dict[int, int], behind: dict[int, int]) -> list[pa.RecordBatch]:
+    def rows(self, positions: dict[int, int], behind: dict[int, int], topic_id: str = "") -> list[pa.RecordBatch]:
         """Everything taken so far as rows, with how far the partitions are read and which of them end further on."""
-        batches = [*self._commit_rows(), self._group_rows(), _progress_rows(positions, behind), self._skipped_rows()]
+        progress = _progress_rows(positions, behind, topic_id)
+        batches = [*self._commit_rows(), self._group_rows(), progress, self._skipped_rows()]
         return [batch for batch in batches if batch.num_rows]
 
     # -- taking --------------------------------------------------------------------------------------------------
@@ -224,9 +225,13 @@ class _Pairs:
         )
 
 
-def _progress_rows(positions: dict[int, int], behind: dict[int, int]) -> pa.RecordBatch:
+def _progress_rows(positions: dict[int, int], behind: dict[int, int], topic_id: str) -> pa.RecordBatch:
     told = [(kind, one) for kind, one in ((RowKind.POSITION, positions), (RowKind.END, behind)) if one]
-    rows = [{"kind": kind, "partition": list(one), "offset": list(one.values())} for kind, one in told]
+    rows: list[dict[str, object]] = [
+        {"kind": kind, "partition": list(one), "offset": list(one.values())} for kind, one in told
+    ]
+    if topic_id:
+        rows.append({"kind": RowKind.TOPIC_ID, "topic": topic_id})
     return pa.RecordBatch.from_pylist(rows, COMMIT_ROWS)
 
 

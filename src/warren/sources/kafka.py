@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from warren.errors import SourceError
 
@@ -18,6 +19,9 @@ EARLIEST = -2
 """ListOffsets' names for the two ends of a log, in place of a timestamp."""
 
 REQUEST_TIMEOUT_S = 10.0
+
+NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+"""What brokers before 2.8 say: an id of zeros."""
 
 _ABSENT = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 
@@ -74,6 +78,17 @@ def partitions_of(consumer: Consumer, topic: str) -> list[int]:
         return []
     message = f"Topic {topic} cannot be read: {metadata.error.str()}."
     raise SourceError(message)
+
+
+def topic_id_of(client: ClientConfig, topic: str) -> str:
+    """Kafka's own name for this incarnation of a topic; "" if it has none, or if it may not be told."""
+    admin = AdminClient({"log_level": 3, **client})
+    try:
+        told = admin.describe_topics(TopicCollection([topic]), request_timeout=REQUEST_TIMEOUT_S)[topic].result()
+    except KafkaException:
+        return ""
+    found = str(told.topic_id)
+    return "" if found == NO_TOPIC_ID else found
 
 
 def offsets_at(consumer: Consumer, partitions: list[tuple[str, int]], where: int) -> dict[tuple[str, int], int]:

@@ -32,6 +32,7 @@ class RowKind(IntEnum):
     POSITION = 4  # partition, offset: the offsets topic is read up to here
     END = 5  # partition, offset: where it ended when the batch was planned, if that is further on
     SKIPPED = 6  # reason, offset (one): so many records could not be decoded
+    TOPIC_ID = 7  # topic: Kafka's id of the offsets topic that all this is of
 
 
 COMMIT_ROWS = pa.schema(
@@ -70,6 +71,8 @@ class CommitBatch(NamedTuple):
     positions: dict[int, int]
     ends: dict[int, int]
     skipped: dict[str, int]
+    topic_id: str
+    """"" if it was not told."""
 
 
 def commit_batch(table: pa.Table, applied: dict[int, int]) -> CommitBatch:
@@ -81,6 +84,7 @@ def commit_batch(table: pa.Table, applied: dict[int, int]) -> CommitBatch:
         positions=_offset_by_partition(_only(table, RowKind.POSITION)),
         ends=_offset_by_partition(_only(table, RowKind.END)),
         skipped=_skipped(_only(table, RowKind.SKIPPED)),
+        topic_id=pc.max(_only(table, RowKind.TOPIC_ID)["topic"]).as_py() or "",
     )
 
 
