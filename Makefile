@@ -26,9 +26,9 @@ test:  ## run every test, against real brokers
 	$(SETUP) --dev --kafka 4.3.1 3.9.2
 	@exec $(BIN)/python -m pytest
 
-chaos:  ## kill it again and again, under load; takes minutes
+chaos:  ## kill it again and again under load, and try examples that no run has tried; takes a quarter of an hour
 	$(SETUP) --dev --kafka 4.3.1
-	@WARREN_TEST_KILLS=20 exec $(BIN)/python -m pytest tests/integration/test_durability.py
+	@WARREN_TEST_KILLS=20 exec $(BIN)/python -m pytest tests/integration/test_durability.py tests/property
 
 check:  ## lint, format and types
 	$(SETUP) --dev

@@ -9,5 +9,5 @@ from hypothesis import settings
 EXAMPLES = 2_000
 
 settings.register_profile("test", max_examples=EXAMPLES, deadline=None, derandomize=True)
-settings.register_profile("chaos", max_examples=10 * EXAMPLES, deadline=None)
+settings.register_profile("chaos", max_examples=EXAMPLES, deadline=None)
 settings.load_profile("chaos" if "WARREN_TEST_KILLS" in os.environ else "test")

@@ -25,6 +25,7 @@ from warren.sources.folding import Folder, FoldSettings
 from warren.sources.reading import Records
 from warren.state import ClusterState
 from warren.windows import columns
+from warren.windows.fold import still_seen
 from warren.windows.heads import HeadRows
 from warren.windows.rows import COMMIT_ROWS, HEAD_ROWS
 from warren.windows.store import Assignment, GroupWindows, Limits, Owner, Windows
@@ -34,7 +35,7 @@ OFFSETS_PARTITION = {"a": 0, "b": 1, "c": 0}
 TOPICS = ("x", "y", "z")
 FIRST_TOPICS = {"x": [100, 100], "y": [100, 100, 100]}
 START_MS = 10_000_000
-CLOCK_SET_BACK_MS = -777  # like no sum of other times, so that no moment comes twice
+CLOCK_SET_BACK_MS = -66_777  # like no sum of other times, so that no moment comes twice
 NOT_THE_END = {0: 1_000_000}
 """As long as more is there to read, nothing is concluded from how late records are read."""
 
@@ -173,13 +174,9 @@ steps = mixed(
 )
 three_chapters, five_chapters = (st.tuples(*[st.lists(steps, max_size=40 // n)] * n) for n in (3, 5))
 
-# In a log that is read in large pieces it matters in which order times come, more than where.
-log_places = st.sampled_from([("a", "x", 0)] * 60 + anywhere)
-log_timing = st.sampled_from([*product((1000, 0, 1, 3000, 70_000), (0, 0, 0, -1, -1000, 1000, 5000, -5000, -70_000), (0,))])
-log_commits = st.tuples(log_places, offsets, log_timing).map(lambda of: Commit(*of[:2], *of[2]))
 log_members = mixed(right=(3, members), wrong=(1, st.builds(Members, groups, owned, hosts, st.just(True))))
-log_pieces = st.tuples(*[st.lists(mixed(commits=(15, log_commits), members=(4, log_members)), max_size=8)] * 3)
-reads = st.builds(Read, st.integers(0, 2), st.integers(1, 3))
+log_pieces = st.tuples(*[st.lists(mixed(commits=(12, commits), members=(5, log_members)), max_size=6)] * 4)
+reads = st.builds(Read, st.integers(0, 3), st.integers(1, 3))
 deliveries = st.lists(mixed(reads=(9, reads), restarts=(1, st.just(Restart()))), max_size=5)
 
 intervals = st.sampled_from((1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 10, 100))
@@ -397,3 +394,26 @@ def test_in_whatever_pieces_and_however_often_the_log_is_read_the_store_shows_wh
 
     assert shown(state._windows) == expected(log.model)
     assert state.positions("c") == ({i: end for i, end in enumerate(log.cuts[-1]) if end} or None)
+
+
+# -- what never leaves a worker --------------------------------------------------------------------------------------
+
+moments_ms = st.sampled_from([*range(20), *[None] * 2])  # None = tombstone
+runs = st.lists(moments_ms, max_size=20)
+
+
+@settings(deadline=None)
+@given(runs, runs, st.integers(1, 4), st.integers(0, 8))
+def test_a_window_does_not_miss_what_folding_leaves_out(
+    before: list[int | None], run: list[int | None], intervals: int, min_distance_ms: int
+) -> None:
+    timestamp_ms = np.array([-1 if ms is None else ms for ms in run], np.int64)
+    tombstone = np.array([ms is None for ms in run], np.bool_)
+    seen = still_seen(np.zeros(len(run), np.int64), timestamp_ms, tombstone, intervals, min_distance_ms).tolist()
+    whole, folded = (model.Window(intervals, min_distance_ms) for _ in range(2))
+    for order, ms in enumerate(before + run):
+        told = [whole, folded] if order < len(before) or seen[order - len(before)] else [whole]
+        for window in told:
+            window.tombstone(order) if ms is None else window.commit(order, ms, order)
+
+    assert folded.entries == whole.entries

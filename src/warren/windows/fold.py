@@ -1,11 +1,11 @@
 """What of a run of commits can still be seen in a window: the rest need not leave the worker that read it.
 
-All commits of one group-partition lie in one partition of the offsets topic, in order. A commit at least min-distance
-after the one before it, or earlier than it, opens a new entry whatever the window held: the entry before it began at
-most min-distance before the commit before it, and not after it. From such a point on every such commit is an entry of
-its own, and a window shows no more than the last `intervals` of them. So a commit may go if enough openings come after
-it. With a min-distance that is one more than the window holds: the first commit kept has lost the one before it, so it
-alone could merge with what the window held. A tombstone empties the window: nothing before it is ever seen again.
+All commits of one group-partition lie in one partition of the offsets topic, in order. An entry began at most
+min-distance before its newest commit. So a commit at least min-distance later than the one before it, or at least as
+much earlier, opens a new entry whatever the window held. From such a point on every such commit is an entry of its own,
+and a window shows no more than the last `intervals` of them. So a commit may go if enough openings come after it. With
+a min-distance that is one more than the window holds: the first commit kept has lost the one before it, so it alone
+could merge with what the window held. A tombstone empties the window: nothing before it is ever seen again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def still_seen(key: Int64, timestamp_ms: Int64, tombstone: Bool, intervals: int,
     same_key = np.concatenate(([False], key[1:] == key[:-1]))
     since_ms = np.diff(timestamp_ms, prepend=timestamp_ms[:1])
     after_commit = same_key & ~np.concatenate(([True], tombstone[:-1]))
-    opens = after_commit & ~tombstone & ((since_ms < 0) | (since_ms >= min_distance_ms))
+    opens = after_commit & ~tombstone & (np.abs(since_ms) >= min_distance_ms)
     enough = intervals + (min_distance_ms > 0)
     seen: Bool = (_sum_after(opens, same_key) < enough) & (_sum_after(tombstone & same_key, same_key) == 0)
     return seen
