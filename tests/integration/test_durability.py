@@ -66,7 +66,7 @@ def windows_of(warren: WarrenProcess, groups: list[str]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.timeout(60 + 40 * (KILLS + 2))
+@pytest.mark.timeout(60 + 60 * (KILLS + 2))
 def test_killed_again_and_again_it_ends_up_like_one_that_never_was(broker: Broker, tmp_path: Path) -> None:
     cluster = Cluster(broker.bootstrap)
     topic, groups = cluster.make_topic(4), [unique("durable") for _ in range(5)]

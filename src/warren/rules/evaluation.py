@@ -6,7 +6,7 @@ cache, and without a Python object for each partition. Words are made later, for
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,8 @@ from warren.windows.head_history import Float64
 from warren.windows.store import Outline, Partitions, Windows
 
 CHUNK_ROWS = 32_768
+
+Map = Callable[[Callable[[slice], "_Judged"], Iterable[slice]], Iterable["_Judged"]]
 
 
 class RowPolicy(NamedTuple):
@@ -78,10 +80,14 @@ class Evaluation(NamedTuple):
     total_lost: Int64
 
 
-def evaluate(windows: Windows, settings: Settings, policy: RowPolicy, *, now_ms: int) -> Evaluation:
-    """Judge everything that is shown."""
+def evaluate(
+    windows: Windows, settings: Settings, policy: RowPolicy, *, now_ms: int, in_parallel: Map = map
+) -> Evaluation:
+    """Judge everything that is shown; `in_parallel` may be the `map` of a pool of threads."""
     rows = windows.shown_rows()
-    parts = [_judge_chunk(windows, rows[part], settings, policy, now_ms) for part in _chunks(len(rows))]
+    parts = list(
+        in_parallel(lambda part: _judge_chunk(windows, rows[part], settings, policy, now_ms), _chunks(len(rows)))
+    )
     return _by_group(windows, rows, _Judged(*(np.concatenate(column) for column in zip(*parts, strict=True))), now_ms)
 
 
