@@ -124,8 +124,13 @@ class ClusterState:
         if self._cluster_id not in ("", cluster_id):
             log.warning("this is another cluster than before", cluster=self.name, was=self._cluster_id, now=cluster_id)
             self._forget_groups()
-            self._windows = Windows(self._windows.limits)
+            self._become(Windows(self._windows.limits))
         self._cluster_id = cluster_id
+
+    def _become(self, windows: Windows) -> None:
+        """Other windows: what was worked out about the old ones does not hold."""
+        self._windows = windows
+        self._row_policies, self._evaluations = {}, {}
 
     def start_over(self, consumer: str) -> None:
         """Make ready for `consumer` to read everything again, from the first record.
@@ -231,11 +236,10 @@ class ClusterState:
         with self._lock:
             return list(reversed(self._standings.changes))
 
-    def since_ms(self, group: str) -> int | None:
-        """Since when a group is in the status that it had at the last evaluation; None before the first one."""
+    def standing_of(self, group: str) -> Standing | None:
+        """What the last evaluation said of a group, and since when; None before the first one."""
         with self._lock:
-            standing = self._standings.groups.get(group)
-            return standing.since_ms if standing else None
+            return self._standings.groups.get(group)
 
     @property
     def clock_skew_ms(self) -> int:
@@ -257,11 +261,6 @@ class ClusterState:
     def consumers(self) -> list[str]:
         """The consumer modules that read this cluster's commits."""
         return list(self._progress)
-
-    def standing_of(self, group: str) -> Standing | None:
-        """What the last evaluation said of a group, and since when; None before the first one."""
-        with self._lock:
-            return self._standings.groups.get(group)
 
     # -- the watch writes ----------------------------------------------------------------------------------------
 
@@ -370,7 +369,8 @@ class ClusterState:
         snapshot.restore_names(windows, {name: file.table() for name in snapshot.NAMES})
         standings = restored_standings(file.table(), file.table())
         with self._lock:
-            self._windows, self._standings = windows, standings
+            self._become(windows)
+            self._standings = standings
             self._cluster_id, self.restored_ms = file.header.cluster_id, file.header.created_ms
             for row in file.table().to_pylist():
                 if progress := self._progress.get(row["consumer"]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import structlog
 
@@ -14,6 +15,7 @@ from warren.rules.listing import Selection, SortKey
 from warren.rules.rule import Settings
 from warren.state import ClusterState
 from warren.watch import Watch
+from warren.windows.rows import HEAD_ROWS
 from warren.windows.store import Limits
 
 START_MS = 1_000_000
@@ -37,7 +39,7 @@ class TestChanges:
         for at_ms in (START_MS + 12_000, START_MS + 15_000):
             state.evaluate(now_ms=at_ms)
 
-        assert state.since_ms("billing") == START_MS + 12_000
+        assert state.standing_of("billing").since_ms == START_MS + 12_000
 
     def test_a_change_tells_what_was_what_is_which_partition_and_why(self) -> None:
         state = cluster("billing")
@@ -48,7 +50,7 @@ class TestChanges:
         assert change.cause is not None
         assert (change.cause.topic, change.cause.partition, change.cause.status) == ("orders", 0, Status.STOP)
         assert change.cause.reason == "no commit for 190 s, window spans 10 s, lag 10"
-        assert state.since_ms("billing") == STOPPED_MS
+        assert state.standing_of("billing").since_ms == STOPPED_MS
 
     def test_a_partition_knows_since_when_it_is_in_its_status(self) -> None:
         state = cluster("billing")
@@ -111,7 +113,7 @@ class TestRestart:
         state = self.restarted(tmp_path)
         verdict = state.judge("billing", now_ms=STOPPED_MS + 60_000)
 
-        assert state.since_ms("billing") == STOPPED_MS
+        assert state.standing_of("billing").since_ms == STOPPED_MS
         assert verdict is not None
         assert verdict.partitions[0].since_ms == STOPPED_MS
 
@@ -210,3 +212,25 @@ class TestList:
             ("done", Status.OK, 0),
             ("late", Status.STOP, 10),
         ]
+
+    def test_a_topic_that_becomes_known_is_in_the_next_answer(self) -> None:
+        """Also within the second for which an evaluation is good."""
+        state = self.mixed()
+        state.apply_commit_rows("c", commit_table(("early", "new", 0, 5, STOPPED_MS), first_order=6), now_ms=STOPPED_MS)
+        before = self.names(Selection(), state)
+        ends = {"orders": [100], "bills": [100], "new": [9]}
+        state.apply_head_rows(head_table(ends, STOPPED_MS + 100), now_ms=STOPPED_MS + 100)
+
+        assert "early" not in before
+        assert [one.group for one in state.readers_of("new", now_ms=STOPPED_MS + 200)] == ["early"]
+
+
+def test_another_cluster_behind_the_same_address_is_judged_anew() -> None:
+    state = cluster("billing")
+    state.evaluate(now_ms=STOPPED_MS)
+    for cluster_id in ("A", "B"):
+        rows = [{"topic": "orders", "partition": 0, "end": 9, "log_start": 0, "observed_ms": STOPPED_MS}]
+        table = pa.Table.from_pylist([{**rows[0], "cluster_id": cluster_id}], HEAD_ROWS)
+        state.apply_head_rows(table, now_ms=STOPPED_MS)
+
+    assert state.list_groups(Selection(), now_ms=STOPPED_MS).groups == []

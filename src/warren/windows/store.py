@@ -96,7 +96,7 @@ class Windows:
         self.labels = Labels()
         self.owners = Owners()
         self.layout = 0
-        """Another number whenever rows come to belong to another partition."""
+        """Another number whenever rows come to belong to another partition, or are shown or not shown any more."""
         self.clock_skew_ms = 0
         """The brokers' clock, which stamps commits, less ours, which stamps heads."""
         self._groups: dict[str, _Group] = {}
@@ -392,7 +392,6 @@ class Windows:
         group.topics[topic] = block
         self._groups_of_topic.setdefault(topic, set()).add(sys.intern(name))
         self._point_at_heads([(topic, block)])
-        self.layout += 1
         return block
 
     def _group(self, name: str) -> _Group:
@@ -422,6 +421,7 @@ class Windows:
         lengths = [block.length for _, block in blocks]
         start, known = (np.repeat(np.array(column, np.int64), lengths) for column in zip(*heads, strict=True))
         self.labels.head_row[rows] = np.where(partition < known, start + partition, NO_HEAD)
+        self.layout += 1
 
     def _point_all_at_heads(self) -> None:
         blocks = [(topic, block) for _, topic, block in self.blocks()]
