@@ -5,6 +5,7 @@ A key is an int16 record type and the fields of that type, in the plain encoding
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 from warren.codec.primitives import Reader, Writer, malformed
@@ -12,6 +13,32 @@ from warren.codec.primitives import Reader, Writer, malformed
 LEGACY_OFFSET_COMMIT = 0  # written by Kafka 0.8.2 only; same fields as type 1
 OFFSET_COMMIT = 1
 GROUP_METADATA = 2
+
+
+class GroupRecordType(IntEnum):
+    """The types of records that tell about a group other than its offsets; 18 was never in a release."""
+
+    CLASSIC_GROUP = GROUP_METADATA
+    CONSUMER_GROUP = 3
+    CONSUMER_PARTITIONS = 4
+    CONSUMER_MEMBER = 5
+    CONSUMER_TARGET = 6
+    CONSUMER_MEMBER_TARGET = 7
+    CONSUMER_MEMBER_CURRENT = 8
+    SHARE_PARTITIONS = 9
+    SHARE_MEMBER = 10
+    SHARE_GROUP = 11
+    SHARE_TARGET = 12
+    SHARE_MEMBER_TARGET = 13
+    SHARE_MEMBER_CURRENT = 14
+    SHARE_STATE_PARTITIONS = 15
+    CONSUMER_REGEX = 16
+    STREAMS_GROUP = 17
+    STREAMS_MEMBER = 19
+    STREAMS_TARGET = 20
+    STREAMS_MEMBER_TARGET = 21
+    STREAMS_MEMBER_CURRENT = 22
+    STREAMS_TOPOLOGY = 23
 
 
 class OffsetKey(NamedTuple):
@@ -37,6 +64,46 @@ class OtherKey(NamedTuple):
 Key = OffsetKey | GroupKey | OtherKey
 
 
+class GroupWideKey(NamedTuple):
+    """The record is about a group as a whole."""
+
+    type: GroupRecordType
+    group: str
+
+
+class MemberKey(NamedTuple):
+    """The record is about one member of a group."""
+
+    type: GroupRecordType
+    group: str
+    member_id: str
+
+
+class RegexKey(NamedTuple):
+    """The record is about one regular expression that members of a group subscribe by."""
+
+    type: GroupRecordType
+    group: str
+    regex: str
+
+
+# The type is a field of each, so that keys of different types differ, as they do for the compaction of the topic.
+GroupRecordKey = GroupWideKey | MemberKey | RegexKey
+
+_MEMBER_TYPES = {
+    GroupRecordType.CONSUMER_MEMBER,
+    GroupRecordType.CONSUMER_MEMBER_TARGET,
+    GroupRecordType.CONSUMER_MEMBER_CURRENT,
+    GroupRecordType.SHARE_MEMBER,
+    GroupRecordType.SHARE_MEMBER_TARGET,
+    GroupRecordType.SHARE_MEMBER_CURRENT,
+    GroupRecordType.STREAMS_MEMBER,
+    GroupRecordType.STREAMS_MEMBER_TARGET,
+    GroupRecordType.STREAMS_MEMBER_CURRENT,
+}
+_GROUP_RECORD_TYPES = {int(kind): kind for kind in GroupRecordType}
+
+
 def record_type(key: bytes | None) -> int:
     """The record type, without decoding the rest of the key."""
     return _open_key(key).int16()
@@ -53,6 +120,20 @@ def decode_key(key: bytes | None) -> Key:
     return OtherKey(kind)
 
 
+def decode_group_record_key(key: bytes | None) -> GroupRecordKey | OtherKey:
+    """What a record is about, for all types but those of offset commits, which are `OtherKey` here."""
+    reader = _open_key(key)
+    number = reader.int16()
+    kind = _GROUP_RECORD_TYPES.get(number)
+    if kind is None:
+        return OtherKey(number)
+    if kind in _MEMBER_TYPES:
+        return MemberKey(kind, reader.string(), reader.string())
+    if kind == GroupRecordType.CONSUMER_REGEX:
+        return RegexKey(kind, reader.string(), reader.string())
+    return GroupWideKey(kind, reader.string())
+
+
 def encode_offset_key(group: str, topic: str, partition: int, *, legacy: bool = False) -> bytes:
     writer = Writer()
     writer.int16(LEGACY_OFFSET_COMMIT if legacy else OFFSET_COMMIT)
@@ -66,6 +147,15 @@ def encode_group_key(group: str) -> bytes:
     writer = Writer()
     writer.int16(GROUP_METADATA)
     writer.string(group)
+    return writer.done()
+
+
+def encode_group_record_key(key: GroupRecordKey) -> bytes:
+    kind, *names = key
+    writer = Writer()
+    writer.int16(kind)
+    for name in names:
+        writer.string(str(name))
     return writer.done()
 
 

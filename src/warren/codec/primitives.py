@@ -15,6 +15,7 @@ from warren.errors import DecodeError
 MALFORMED = "malformed"
 
 UVARINT_MAX_BYTES = 5
+UUID_BYTES = 16
 
 
 def malformed(message: str) -> DecodeError:
@@ -55,11 +56,17 @@ class Reader:
     def int16(self) -> int:
         return int.from_bytes(self.take(2), "big", signed=True)
 
+    def uint16(self) -> int:
+        return int.from_bytes(self.take(2), "big")
+
     def int32(self) -> int:
         return int.from_bytes(self.take(4), "big", signed=True)
 
     def int64(self) -> int:
         return int.from_bytes(self.take(8), "big", signed=True)
+
+    def uuid(self) -> bytes:
+        return self.take(UUID_BYTES)
 
     def string(self, errors: str = "strict") -> str:
         """A string that may not be null; `errors` as in `bytes.decode`."""
@@ -96,6 +103,14 @@ class Reader:
             message = f"array of {count} items with {self.remaining} bytes left"
             raise malformed(message)
         return count
+
+    def nullable_count(self, item_size: int = 1) -> int | None:
+        """The same for an array that may be null."""
+        at = self._at
+        if self._long_size() == -1:
+            return None
+        self._at = at
+        return self.count(item_size)
 
     def int32_array(self) -> list[int]:
         count = self.count(item_size=4)
@@ -173,14 +188,23 @@ class Writer:
     def done(self) -> bytes:
         return bytes(self._data)
 
+    def int8(self, value: int) -> None:
+        self._data += value.to_bytes(1, "big", signed=True)
+
     def int16(self, value: int) -> None:
         self._data += value.to_bytes(2, "big", signed=True)
+
+    def uint16(self, value: int) -> None:
+        self._data += value.to_bytes(2, "big")
 
     def int32(self, value: int) -> None:
         self._data += value.to_bytes(4, "big", signed=True)
 
     def int64(self, value: int) -> None:
         self._data += value.to_bytes(8, "big", signed=True)
+
+    def uuid(self, value: bytes) -> None:
+        self._data += value
 
     def string(self, text: str | None) -> None:
         data = None if text is None else text.encode()
