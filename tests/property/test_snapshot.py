@@ -17,7 +17,8 @@ from warren import state as state_module
 from warren.rules.rule import Settings
 from warren.snapshots import SnapshotReader, SnapshotWriter
 from warren.state import ClusterState
-from warren.windows.store import GroupWindows, Limits, Windows
+from warren.windows.store import Limits, Windows
+from warren.windows.views import GroupWindows
 
 CONSUMERS = {"c": "__consumer_offsets"}
 

@@ -28,7 +28,8 @@ from warren.windows import columns
 from warren.windows.fold import still_seen
 from warren.windows.heads import HeadRows
 from warren.windows.rows import COMMIT_ROWS, HEAD_ROWS
-from warren.windows.store import Assignment, GroupWindows, Limits, Owner, Windows
+from warren.windows.store import Assignment, Limits, Owner, Windows
+from warren.windows.views import GroupWindows
 
 GROUPS = ("a", "b", "c")
 OFFSETS_PARTITION = {"a": 0, "b": 1, "c": 0}

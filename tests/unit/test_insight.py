@@ -16,7 +16,7 @@ from warren.rules.rule_sets import judge
 from warren.rules.verdict import reason
 from warren.windows.head_history import HeadHistory
 from warren.windows.rings import Entry
-from warren.windows.store import GroupWindows
+from warren.windows.views import GroupWindows
 
 STEADY = "100@10/20 110@20/20 120@30/20 130@40/20"
 UNKNOWN = -1

@@ -10,7 +10,8 @@ from warren.windows import columns
 from warren.windows.columns import TILE_ROWS, Column
 from warren.windows.labels import Labels, Owner, Owners
 from warren.windows.rings import Commits, Rings
-from warren.windows.store import Assignment, GroupWindows, Limits, Windows
+from warren.windows.store import Assignment, Limits, Windows
+from warren.windows.views import GroupWindows
 
 GROUPS = 40
 PARTITIONS = 300

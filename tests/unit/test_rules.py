@@ -13,7 +13,7 @@ from warren.rules.rule_sets import judge
 from warren.rules.verdict import GroupFacts, GroupVerdict, judge_group, shortest_float
 from warren.windows.labels import Owner
 from warren.windows.rings import WholeWindow
-from warren.windows.store import GroupWindows
+from warren.windows.views import GroupWindows
 
 # window as offset@second/lag, oldest first; heads remembered, the last is current; now in s; allowed lag; status; why
 WORKED = [

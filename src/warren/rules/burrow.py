@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from warren.rules.rule import Rule, Settings, any_entry, filled, first_yes, last_entry
 from warren.windows.columns import UNKNOWN, Bool, Int64
 from warren.windows.rings import Window
-from warren.windows.store import Partitions
+from warren.windows.views import Partitions
 
 
 def rules(of: Partitions, settings: Settings, *, now_ms: int) -> NDArray[np.int8]:

@@ -22,7 +22,8 @@ from warren.rules.rule_sets import RULE_SETS
 from warren.rules.verdict import entries_of
 from warren.windows.columns import UNKNOWN, Bool, Int32, Int64
 from warren.windows.head_history import Float64
-from warren.windows.store import Outline, Partitions, Windows
+from warren.windows.store import Windows
+from warren.windows.views import Outline, Partitions
 
 CHUNK_ROWS = 32_768
 

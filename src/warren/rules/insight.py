@@ -16,7 +16,7 @@ from warren.rules.warren import known_lags, records_read, span_ms, usual_distanc
 from warren.windows.columns import UNKNOWN, Bool, Int64
 from warren.windows.head_history import Float64
 from warren.windows.rings import Window
-from warren.windows.store import GroupWindows, Partitions
+from warren.windows.views import GroupWindows, Partitions
 
 
 class LogFacts(NamedTuple):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from warren.model import Status
 from warren.windows.columns import UNKNOWN, Bool, Int64
 from warren.windows.rings import Window
-from warren.windows.store import Outline
+from warren.windows.views import Outline
 
 
 class Settings(NamedTuple):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from warren.rules import burrow, warren
 from warren.rules.rule import UNDECIDED, Settings, Verdicts, rules_without_window, share_complete, status_of
 from warren.windows.columns import UNKNOWN, Int64
-from warren.windows.store import Partitions
+from warren.windows.views import Partitions
 
 
 class RuleSet(Protocol):

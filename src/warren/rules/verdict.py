@@ -15,7 +15,8 @@ from warren.rules.rule_sets import judge
 from warren.windows.columns import Int64
 from warren.windows.labels import Owner
 from warren.windows.rings import Entry, WholeWindow
-from warren.windows.store import GroupWindows, Windows
+from warren.windows.store import Windows
+from warren.windows.views import GroupWindows
 
 
 class GroupFacts(NamedTuple):

@@ -36,7 +36,7 @@ from warren.rules.burrow import is_stalled, was_caught_up
 from warren.rules.rule import Rule, Settings, filled, first_yes, last_entry
 from warren.windows.columns import UNKNOWN, Bool, Int64
 from warren.windows.rings import Entry, Window
-from warren.windows.store import Partitions
+from warren.windows.views import Partitions
 
 ENOUGH_COMMITS = 3
 """Two distances and a trend of three: less says nothing about what is usual."""

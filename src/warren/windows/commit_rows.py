@@ -44,3 +44,14 @@ def commits_of_one_group(group: str, topic: str, offsets: dict[int, int], timest
     return CommitRows(
         [(group, topic)], zeros, partition, offset, zeros + timestamp_ms, offset - 1, zeros.astype(np.bool_)
     )
+
+
+def turns(at: Int64) -> list[Int64]:
+    """Split row numbers into turns, no row twice in one, each row's commits in their order over the turns."""
+    by_row = np.argsort(at, kind="stable")
+    sorted_rows = at[by_row]
+    first = np.flatnonzero(np.concatenate(([True], sorted_rows[1:] != sorted_rows[:-1])))
+    lengths = np.diff(np.append(first, len(at)))
+    rank = np.arange(len(at)) - np.repeat(first, lengths)
+    by_rank = np.argsort(rank, kind="stable")
+    return np.split(by_row[by_rank], np.cumsum(np.bincount(rank))[:-1])

@@ -9,16 +9,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from warren.windows.columns import UNKNOWN, Block, BlockAllocator, Bool, Int64, packed, rows_of
-from warren.windows.commit_rows import CommitRows
+from warren.windows.commit_rows import CommitRows, turns
 from warren.windows.heads import HeadRows, Heads
 from warren.windows.labels import FREE, NO_HEAD, NO_OWNER, Labels, Owner, Owners
-from warren.windows.rings import PENDING_LAG, Commits, Rings, WholeWindow, Window
+from warren.windows.rings import PENDING_LAG, Commits, Rings
+from warren.windows.views import GroupWindows, Outline, Partitions
 
 
 class Limits(NamedTuple):
@@ -34,50 +34,6 @@ class Assignment(NamedTuple):
 
     group: str
     owners: dict[tuple[str, int], Owner]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outline:
-    """Partitions of groups as columns, without their windows: enough to judge most of them."""
-
-    length: NDArray[np.integer[Any]]
-    owned: Bool
-    head_row: Int64
-    head: Int64
-    newest_offset: Int64
-    current_lag: Int64
-
-    def take(self, at: Int64) -> Outline:
-        """Only some of the partitions."""
-        return Outline(**{one.name: getattr(self, one.name)[at] for one in fields(Outline)})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Partitions(Outline):
-    """Partitions of groups as columns: what the rules judge."""
-
-    window: Window
-    lowest_head: Int64
-    log_start: Int64
-
-    def take(self, at: Int64) -> Partitions:
-        """Only some of the partitions."""
-        columns = {one.name: getattr(self, one.name)[at] for one in fields(Partitions) if one.name != "window"}
-        return Partitions(window=self.window.take(at), **columns)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupWindows(Partitions):
-    """All partitions of one group, with their names. Topics sorted, partitions ascending."""
-
-    window: WholeWindow
-    topics: list[str]
-    topic: Int64
-    partition: Int64
-    owners: list[Owner]
-    last_status: NDArray[np.int8]
-    """What was said at the last evaluation of all groups, and since when; 0 before the first one."""
-    since_s: Int64
 
 
 @dataclass(slots=True)
@@ -114,7 +70,7 @@ class Windows:
         if not len(rows.offset):
             return
         at = self._rows_of(rows)
-        for turn in _turns(at):
+        for turn in turns(at):
             self._apply_turn(at[turn], rows.take(turn), now_ms)
         self.labels.waiting[at] = True
         at_ms = rows.timestamp_ms - self.clock_skew_ms
@@ -465,14 +421,3 @@ class Windows:
         """A topic that the brokers do not have (yet) is kept, but there is no lag to show for it."""
         group = self._groups.get(name)
         return sorted(topic for topic in group.topics if topic in self.heads.topics) if group else []
-
-
-def _turns(at: Int64) -> list[Int64]:
-    """Split row numbers into turns, no row twice in one, each row's commits in their order over the turns."""
-    by_row = np.argsort(at, kind="stable")
-    sorted_rows = at[by_row]
-    first = np.flatnonzero(np.concatenate(([True], sorted_rows[1:] != sorted_rows[:-1])))
-    lengths = np.diff(np.append(first, len(at)))
-    rank = np.arange(len(at)) - np.repeat(first, lengths)
-    by_rank = np.argsort(rank, kind="stable")
-    return np.split(by_row[by_rank], np.cumsum(np.bincount(rank))[:-1])

@@ -8,15 +8,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, BaseModel, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
-from warren.rules.listing import SortKey
 from warren.rules.rule import Rule
-from warren.rules.standing import REMEMBERED_CHANGES
-
-MOST_ITEMS = 10_000
-"""In one page of a list."""
 
 
 def says(text: str, **more: Any) -> Any:
@@ -92,49 +87,6 @@ class Only(StrEnum):
     """Which partitions are shown."""
 
     TROUBLE = "trouble"
-
-
-# -- parameters ------------------------------------------------------------------------------------------------------
-
-PATTERN = (
-    "`*` and `?` stand for any letters, without either it is a part of the name; upper and lower case are the same"
-)
-
-
-class TopicQuery(BaseModel):
-    """Which topics."""
-
-    name: str = says(f"Only topics with this name: {PATTERN}.", default="", examples=["orders*"])
-    limit: int = says("At most so many topics.", default=100, ge=1, le=MOST_ITEMS)
-    offset: int = says("Leave out so many topics from the start.", default=0, ge=0)
-
-
-class GroupQuery(BaseModel):
-    """Which groups, in which order."""
-
-    status: list[GroupStatus] = says("Only groups in this status; may be given several times.", default_factory=list)
-    name: str = says(f"Only groups with this name: {PATTERN}.", default="", examples=["billing-*"])
-    topic: str = says("Only groups that use a topic with this name; a pattern like `name`.", default="")
-    owner: str = says(
-        "Only groups with a member on this host, or of this client id; a pattern like `name`.", default=""
-    )
-    sort: SortKey = says("What the list is sorted by.", default=SortKey.SEVERITY)
-    reverse: bool = says("Sort the other way round.", default=False)
-    limit: int = says("At most so many groups.", default=100, ge=1, le=MOST_ITEMS)
-    offset: int = says("Leave out so many groups from the start.", default=0, ge=0)
-    rules: RuleSetName | None = says("Judge all groups by this rule set instead of their own.", default=None)
-
-
-class ChangeQuery(BaseModel):
-    """Which changes."""
-
-    group: str = says(f"Only changes of groups with this name: {PATTERN}.", default="")
-    since: AwareDatetime | None = says(
-        "Only changes at this time or later: ISO 8601 with a time zone. A `+` must be written as `%2B`.",
-        default=None,
-        examples=["2026-03-01T12:00:00Z"],
-    )
-    limit: int = says("At most so many changes.", default=100, ge=1, le=REMEMBERED_CHANGES)
 
 
 # -- errors ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Warren's own HTTP API, version 1: the routes. models tells what they take and answer, errors what if not."""
+"""Warren's own HTTP API, version 1: the routes. parameters, models and errors tell what they take and answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from warren.serve.v1.errors import (
     topic_not_found,
     topic_not_used,
 )
-from warren.serve.v1.models import ChangeQuery, GroupQuery, Only, RuleSetName, TopicQuery
+from warren.serve.v1.models import Only, RuleSetName
+from warren.serve.v1.parameters import ChangeQuery, GroupQuery, TopicQuery
 from warren.state import ClusterState
 
 Queries = Callable[[], Mapping[str, QueryHealth]]
