@@ -15,7 +15,11 @@ import pyarrow as pa
 import structlog
 
 from warren.errors import StartOverError
-from warren.progress import Progress
+from warren.groups.groups import GroupBrief, Groups
+from warren.groups.records import RawRecord
+from warren.groups.views import GroupView
+from warren.poison import tell_poison
+from warren.progress import ALL_FRESH, Progress, Staleness, staleness
 from warren.rules.clock import ClockSkew
 from warren.rules.evaluation import Evaluation, RowPolicy, causes, evaluate, row_policy
 from warren.rules.listing import (
@@ -34,9 +38,11 @@ from warren.rules.verdict import GroupVerdict, facts_of, judge_group
 from warren.snapshots import Header, SnapshotError, SnapshotReader, SnapshotWriter
 from warren.windows import snapshot
 from warren.windows.commit_rows import CommitRows, commits_of_one_group
+from warren.windows.columns import Int64
+from warren.windows.labels import Owner
 from warren.windows.rings import Rings
-from warren.windows.rows import CommitBatch, commit_batch, head_rows
-from warren.windows.store import Limits, Windows
+from warren.windows.rows import CommitBatch, Poison, commit_batch, head_rows
+from warren.windows.store import Assignment, Limits, Windows
 
 log = structlog.get_logger()
 
@@ -52,7 +58,12 @@ FRESH_MS = 1_000
 _POOL = ThreadPoolExecutor(2, "judge")
 """NumPy lets other threads run while it computes: two judge a large cluster in little more than half the time."""
 
+STALE_AFTER_MS = 30_000
+
 NO_POLICY = Policy()
+GROUP_RECORDS = pa.schema(
+    [("source_partition", pa.int32()), ("order", pa.int64()), ("key", pa.binary()), ("value", pa.binary())]
+)
 POSITIONS = pa.schema(
     [("consumer", pa.string()), ("topic_id", pa.string()), ("partition", pa.int32()), ("position", pa.int64())]
 )
@@ -68,12 +79,16 @@ class ClusterState:
         settings: Settings,
         offsets_topics: dict[str, str],
         policy: Policy = NO_POLICY,
+        stale_after_ms: int = STALE_AFTER_MS,
     ) -> None:
         self.name = name
         self.settings = settings
         self.policy = policy
+        self._stale_after_ms = stale_after_ms
         self._windows = Windows(limits)
+        self._groups = Groups()
         self._progress = {consumer: Progress(topic) for consumer, topic in offsets_topics.items()}
+        self._own_groups = {_own_group(consumer) for consumer in offsets_topics}
         self._standings = Standings()
         self._clock_skew = ClockSkew()
         self._row_policies: dict[str, RowPolicy] = {}
@@ -98,16 +113,23 @@ class ClusterState:
                 self._clock_skew.observe(batch.commits.timestamp_ms[~batch.commits.tombstone], now_ms)
                 self._windows.clock_skew_ms = self._clock_skew.skew_ms
             self._windows.apply_commits(batch.commits, now_ms)
-            for assignment in batch.assignments:
-                self._windows.apply_assignment(assignment)
+            self._assign(self._groups.apply(batch.group_records))
             self._windows.apply_commits(_self_report(consumer, progress.offsets_topic, batch, now_ms), now_ms)
-            progress.advance(batch.positions, batch.ends, batch.topic_id)
-            progress.skipped.update(batch.skipped)
-            if not progress.caught_up and not batch.ends:
+            progress.advance(batch)
+            if not progress.caught_up and not batch.ends and batch.is_settled:
                 progress.caught_up = True
                 self._windows.expire(now_ms)  # the backlog has groups that are long gone
             if all(one.caught_up for one in self._progress.values()):
                 self.restored_ms = None
+        tell_poison(self.name, consumer, batch, now_ms)
+
+    def _assign(self, changed: dict[str, GroupView]) -> None:
+        for group, view in changed.items():
+            owners = {
+                at: Owner(one.host, one.client_id, one.member_id, one.instance_id or "")
+                for at, one in view.owners.items()
+            }
+            self._windows.apply_assignment(Assignment(group, owners))
 
     def apply_head_rows(self, table: pa.Table, *, now_ms: int) -> None:
         """Take one observation of all topics."""
@@ -115,6 +137,9 @@ class ClusterState:
             rows = head_rows(table)
             self._check_identity(rows.cluster_id)
             self._windows.apply_heads(rows)
+            self._assign(self._groups.name_topics(self._windows.heads.topic_names()))
+            for progress in self._progress.values():
+                progress.confirm(self._windows.heads.ends_of(progress.offsets_topic), rows.observed_ms)
             if now_ms - self._expired_ms >= EXPIRY_INTERVAL_MS:
                 self._windows.expire(now_ms)
                 self._expired_ms = now_ms
@@ -146,6 +171,7 @@ class ClusterState:
     def _forget_groups(self) -> None:
         for group in {name for name, _, _ in self._windows.blocks()}:
             self._windows.delete_group(group)
+        self._groups = Groups()
         for progress in self._progress.values():
             progress.must_start_over = True
 
@@ -185,6 +211,11 @@ class ClusterState:
         with self._lock:
             return dict(sum((one.skipped for one in self._progress.values()), Counter()))
 
+    def poison(self) -> list[Poison]:
+        """Some of the records that could not be decoded, the newest last."""
+        with self._lock:
+            return [one for progress in self._progress.values() for one in progress.poison]
+
     def topics(self) -> list[str]:
         """The topics known from the brokers."""
         with self._lock:
@@ -209,17 +240,80 @@ class ClusterState:
         """What is said about a group now, by its own rule set or another one; None if the group is not known."""
         with self._lock:
             facts = facts_of(self._windows, group, self.settings)
+            stale_since_ms = self._stale_since_ms(group, self._staleness(now_ms))
         if facts is None:
             return None
-        rules = rule_set or self.policy.rule_set_of(group)
-        thresholds = self.policy.thresholds_of(group, facts.windows.topics)
-        return judge_group(group, facts, self.settings, now_ms=now_ms, rule_set=rules, thresholds=thresholds)
+        return judge_group(
+            group,
+            facts,
+            self.settings,
+            now_ms=now_ms,
+            as_of_ms=stale_since_ms,
+            rule_set=rule_set or self.policy.rule_set_of(group),
+            thresholds=self.policy.thresholds_of(group, facts.windows.topics),
+        )
+
+    def group_view(self, group: str) -> GroupView:
+        """Type, state and members of a group; one of which there is no record is a simple one."""
+        with self._lock:
+            return self._groups.view(group)
+
+    def group_brief(self, group: str) -> GroupBrief:
+        """The same in short."""
+        with self._lock:
+            return self._groups.brief(group)
+
+    def groups_without_offsets(self) -> dict[str, GroupBrief]:
+        """Groups that exist, but have nothing in the offsets topic to be judged by: share groups, and new ones."""
+        with self._lock:
+            return {
+                group: brief
+                for group, brief in self._groups.briefs().items()
+                if not self._windows.topics_of_group(group)
+            }
+
+    def staleness(self, *, now_ms: int) -> Staleness:
+        """Of which partitions of the offsets topic, and so of which groups, nothing new is known, and since when."""
+        with self._lock:
+            return self._staleness(now_ms)
+
+    def stale_since_ms(self, group: str, *, now_ms: int) -> int | None:
+        """Since when nothing new is known of a group; None if all is known of it."""
+        with self._lock:
+            return self._stale_since_ms(group, self._staleness(now_ms))
+
+    def _staleness(self, now_ms: int) -> Staleness:
+        """The lock is held. What several modules read is stale where all of them are behind."""
+        heads = self._windows.heads
+        found = [
+            staleness(
+                one, heads.held_since_of(one.offsets_topic), now_ms=now_ms, stale_after_ms=self._stale_after_ms
+            )
+            for one in self._progress.values()
+            if one.caught_up and one.offsets_topic in heads.topics
+        ]
+        return min(found, key=lambda one: len(one.since_ms), default=ALL_FRESH)
+
+    def _stale_since_ms(self, group: str, found: Staleness) -> int | None:
+        """Until everything since a restart has been read, what is known is what the snapshot holds."""
+        if group in self._own_groups:
+            return None
+        return found.of(group) or self.restored_ms
+
+    def _as_of_ms(self, now_ms: int) -> Int64 | None:
+        """The moment that each group is judged at, by its code; None if it is now for all."""
+        found = self._staleness(now_ms)
+        if not found.since_ms and self.restored_ms is None:
+            return None
+        names = self._windows.group_names()
+        since = (self._stale_since_ms(name, found) if name else None for name in names)
+        return np.array([now_ms if one is None else min(one, now_ms) for one in since], np.int64)
 
     def list_groups(self, selection: Selection, *, now_ms: int, rule_set: str = "") -> GroupPage:
         """Some of the groups, with what is said about each now, by their own rule set or another one."""
         with self._lock:
             evaluation = self._evaluation(now_ms, rule_set)
-            return list_groups(self._windows, evaluation, self._standings, selection, self.settings)
+            return list_groups(self._windows, evaluation, self._standings, selection, self.settings, self._groups)
 
     def readers_of(self, topic: str, *, now_ms: int) -> list[TopicReader]:
         """The groups that use a topic, with what is said about their part of it now."""
@@ -290,7 +384,12 @@ class ClusterState:
         if policy is None or policy.layout != self._windows.layout:
             policy = self._row_policies[rule_set] = row_policy(self._windows, self.policy, rule_set)
         found = self._evaluations[rule_set] = evaluate(
-            self._windows, self.settings, policy, now_ms=now_ms, in_parallel=_POOL.map
+            self._windows,
+            self.settings,
+            policy,
+            now_ms=now_ms,
+            as_of_ms=self._as_of_ms(now_ms),
+            in_parallel=_POOL.map,
         )
         return found
 
@@ -342,6 +441,7 @@ class ClusterState:
                     final |= {
                         **snapshot.names_of(self._windows),
                         **standing_tables(self._standings),
+                        "group_records": pa.Table.from_pylist([one._asdict() for one in self._groups], GROUP_RECORDS),
                         "positions": self._position_table(),
                     }
             yield batch
@@ -368,9 +468,12 @@ class ClusterState:
         windows.rings = snapshot.resized(rings, limits.intervals, limits.min_distance_ms)
         snapshot.restore_names(windows, {name: file.table() for name in snapshot.NAMES})
         standings = restored_standings(file.table(), file.table())
+        groups = Groups()
+        groups.name_topics(windows.heads.topic_names())
+        groups.apply(RawRecord(**row) for row in file.table().to_pylist())
         with self._lock:
             self._become(windows)
-            self._standings = standings
+            self._standings, self._groups = standings, groups
             self._cluster_id, self.restored_ms = file.header.cluster_id, file.header.created_ms
             for row in file.table().to_pylist():
                 if progress := self._progress.get(row["consumer"]):
@@ -381,4 +484,8 @@ class ClusterState:
 def _self_report(consumer: str, topic: str, batch: CommitBatch, now_ms: int) -> CommitRows:
     """What was read as commits of a group of our own, so that its lag tells how far Warren is behind."""
     read = {partition: position for partition, position in batch.positions.items() if position > 0}
-    return commits_of_one_group(f"burrow-{consumer}", topic, read, now_ms)
+    return commits_of_one_group(_own_group(consumer), topic, read, now_ms)
+
+
+def _own_group(consumer: str) -> str:
+    return f"burrow-{consumer}"

@@ -22,7 +22,6 @@ from warren.codec.consumer_groups import (
 )
 from warren.codec.group_parts import MemberState, MemberTarget, Setting, TargetEpoch, TopicPartitions
 from warren.codec.group_records import LAYOUTS, GroupRecord, GroupValue, decode_group_record, encode_group_value
-from warren.codec.group_views import consumer_group_owners
 from warren.codec.keys import (
     GroupRecordKey,
     GroupRecordType,
@@ -54,6 +53,7 @@ from warren.codec.streams_groups import (
     Tasks,
 )
 from warren.errors import DecodeError
+from warren.groups.derived import consumer_group_owners
 
 T = TypeVar("T")
 Strategy = st.SearchStrategy

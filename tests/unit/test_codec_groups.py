@@ -22,14 +22,6 @@ from warren.codec.consumer_groups import (
 )
 from warren.codec.group_parts import MemberState, MemberTarget, Setting, TargetEpoch, TopicPartitions
 from warren.codec.group_records import GroupRecord, GroupValue, decode_group_record, encode_group_value
-from warren.codec.group_views import (
-    GroupState,
-    consumer_group_owners,
-    consumer_group_state,
-    share_group_state,
-    streams_group_owners,
-    streams_group_state,
-)
 from warren.codec.groups import decode_group_metadata
 from warren.codec.keys import (
     GroupRecordKey,
@@ -66,6 +58,14 @@ from warren.codec.streams_groups import (
     Tasks,
 )
 from warren.errors import DecodeError
+from warren.groups.derived import (
+    GroupState,
+    consumer_group_owners,
+    consumer_group_state,
+    share_group_state,
+    streams_group_owners,
+    streams_group_state,
+)
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "consumer-offsets-vectors.json").read_text())
 SUBSCRIPTION = bytes.fromhex(VECTORS["consumer_protocol_blobs"]["sub_v0"])

@@ -44,12 +44,14 @@ class ValueState(IntEnum):
 class CommitColumns(NamedTuple):
     """One element per value; `offset` and `timestamp_ms` are -1 where `state` is not DECODED.
 
+    `incarnation` stands for the id of the topic, 0 where none is told.
     `kinds` counts the values that could not be decoded under the `DecodeError.kind` of the scalar twin.
     """
 
     offset: Ints
     timestamp_ms: Ints
     state: NDArray[np.int8]
+    incarnation: NDArray[np.int32]
     kinds: dict[str, int]
 
 
@@ -75,6 +77,7 @@ class _Rows(NamedTuple):
     rows: Ints
     sound: Bools
     stamp_at: Ints
+    incarnation: NDArray[np.int32] | None = None
 
 
 def decode_offset_commits(values: Sequence[bytes | None]) -> CommitColumns:
@@ -100,7 +103,8 @@ def decode_offset_commits(values: Sequence[bytes | None]) -> CommitColumns:
 
 def _all_malformed(count: int) -> CommitColumns:
     missing = np.full(count, -1, np.int64)
-    return CommitColumns(missing, missing.copy(), np.full(count, ValueState.MALFORMED, np.int8), {})
+    state = np.full(count, ValueState.MALFORMED, np.int8)
+    return CommitColumns(missing, missing.copy(), state, np.zeros(count, np.int32), {})
 
 
 def _at_every_byte(buffer: bytes, dtype: np.dtype[_Int]) -> NDArray[_Int]:
@@ -125,7 +129,8 @@ def _read_flexible(joined: _Values, rows: Ints) -> _Rows:
     stamp_at = text_at + size_plus_one - 1
     tags_at = stamp_at + _INT64_BYTES
     sound = ended & (size_plus_one > 0) & (tags_at < joined.ends[rows])
-    return _Rows(rows, sound & _check_tags(joined, rows, np.where(sound, tags_at, 0), sound), stamp_at)
+    tags_sound, incarnation = _read_tags(joined, rows, np.where(sound, tags_at, 0), sound)
+    return _Rows(rows, sound & tags_sound, stamp_at, incarnation)
 
 
 def _read_uvarint(joined: _Values, at: Ints) -> tuple[Ints, Ints, Bools]:
@@ -142,30 +147,36 @@ def _read_uvarint(joined: _Values, at: Ints) -> tuple[Ints, Ints, Bools]:
     return value, at, ~going_on
 
 
-def _check_tags(joined: _Values, rows: Ints, tags_at: Ints, wanted: Bools) -> Bools:
-    """Whether the tag section at each place is sound, where `wanted`."""
+def _read_tags(joined: _Values, rows: Ints, tags_at: Ints, wanted: Bools) -> tuple[Bools, NDArray[np.int32]]:
+    """Whether the tag section at each place is sound, where `wanted`, and the incarnation that it tells."""
     sound: Bools = joined.uint8[tags_at] == 0
+    incarnation = np.zeros(len(rows), np.int32)
     some = np.flatnonzero(wanted & ~sound)
     at = tags_at[some]
     lone_topic_id = at + len(_LONE_TOPIC_ID) + commits.TOPIC_ID_BYTES <= joined.ends[rows[some]]
     for place, expected in enumerate(_LONE_TOPIC_ID):
         lone_topic_id &= joined.uint8[at + place] == expected
     sound[some] = lone_topic_id
+    incarnation[some[lone_topic_id]] = _incarnations(joined, at[lone_topic_id] + len(_LONE_TOPIC_ID))
     for row in some[~lone_topic_id].tolist():
-        sound[row] = _decodes(joined.parts[rows[row]])
-    return sound
+        try:
+            incarnation[row] = commits.incarnation_of(commits.decode_offset_commit(joined.parts[rows[row]]).topic_id)
+        except DecodeError:
+            continue
+        sound[row] = True
+    return sound, incarnation
 
 
-def _decodes(value: bytes) -> bool:
-    try:
-        commits.decode_offset_commit(value)
-    except DecodeError:
-        return False
-    return True
+def _incarnations(joined: _Values, at: Ints) -> NDArray[np.int32]:
+    """`commits.incarnation_of` the topic ids at these places."""
+    high, low = joined.int64[at].astype(np.int64), joined.int64[at + _INT64_BYTES].astype(np.int64)
+    folded = high ^ low
+    number = (folded ^ (folded >> 32)).astype(np.int32)
+    return np.where((high | low) == 0, 0, np.where(number == 0, 1, number)).astype(np.int32)
 
 
 def _fill(columns: CommitColumns, joined: _Values, read: _Rows) -> None:
-    """Write offset, timestamp and state of the rows that are sound; the others stay malformed."""
+    """Write what was read of the rows that are sound; the others stay malformed."""
     offset = joined.int64[joined.starts[read.rows] + 2]
     rows, stamp_at = read.rows, read.stamp_at
     sound = read.sound & (offset >= 0)
@@ -174,6 +185,8 @@ def _fill(columns: CommitColumns, joined: _Values, read: _Rows) -> None:
     columns.offset[rows] = offset
     columns.timestamp_ms[rows] = joined.int64[stamp_at]
     columns.state[rows] = ValueState.DECODED
+    if read.incarnation is not None:
+        columns.incarnation[rows] = read.incarnation[sound]
 
 
 def _count_kinds(state: NDArray[np.int8], versions: Ints) -> dict[str, int]:

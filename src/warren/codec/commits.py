@@ -67,6 +67,19 @@ def encode_offset_commit(commit: OffsetCommit, version: int) -> bytes:
     return writer.done()
 
 
+def incarnation_of(topic_id: bytes | None) -> int:
+    """A number for the incarnation of a topic that an id stands for, 0 without an id.
+
+    Ids are random: two incarnations of one topic have the same number once in four thousand million times.
+    """
+    if topic_id is None or topic_id == _ZERO_TOPIC_ID:
+        return 0
+    number = 0
+    for at in range(0, TOPIC_ID_BYTES, 4):
+        number ^= int.from_bytes(topic_id[at : at + 4], "big", signed=True)
+    return number or 1
+
+
 def _read_topic_id(reader: Reader) -> bytes | None:
     topic_id = reader.tags().get(TOPIC_ID_TAG, _ZERO_TOPIC_ID)
     if len(topic_id) != TOPIC_ID_BYTES:

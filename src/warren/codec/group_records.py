@@ -88,8 +88,15 @@ def decode_group_record(key: bytes | None, value: bytes | None) -> GroupRecord:
     """
     decoded = decode_group_record_key(key)
     if isinstance(decoded, OtherKey) or decoded.type not in _DECODERS:
-        raise _not_decoded(decoded.type)
-    return GroupRecord(decoded, _DECODERS[decoded.type](value) if value else None)
+        raise not_decoded(decoded.type)
+    return GroupRecord(decoded, decode_group_value(decoded.type, value) if value else None)
+
+
+def decode_group_value(kind: GroupRecordType, value: bytes) -> GroupValue:
+    """Decode a value that is not a tombstone."""
+    if kind not in _DECODERS:
+        raise not_decoded(kind)
+    return _DECODERS[kind](value)
 
 
 def encode_group_value(kind: GroupRecordType, value: GroupValue) -> bytes:
@@ -103,7 +110,8 @@ def _name(kind: GroupRecordType) -> str:
     return f"record type {int(kind)} value"
 
 
-def _not_decoded(number: int) -> DecodeError:
+def not_decoded(number: int) -> DecodeError:
+    """The error for a record of a type that there is no decoder for."""
     kind = f"record type {number}"
     return DecodeError(kind, f"{kind} is not decoded")
 

@@ -134,6 +134,16 @@ def decode_group_record_key(key: bytes | None) -> GroupRecordKey | OtherKey:
     return GroupWideKey(kind, reader.string())
 
 
+def offsets_partition(group: str, partitions: int) -> int:
+    """The partition of the offsets topic that everything about a group lies in: Java's hash of its name decides."""
+    number = 0
+    units = group.encode("utf-16-be", "surrogatepass")
+    for at in range(0, len(units), 2):
+        number = (31 * number + (units[at] << 8 | units[at + 1])) & 0xFFFF_FFFF
+    signed = number - (1 << 32) if number >= 1 << 31 else number
+    return 0 if signed == -(1 << 31) else abs(signed) % partitions
+
+
 def encode_offset_key(group: str, topic: str, partition: int, *, legacy: bool = False) -> bytes:
     writer = Writer()
     writer.int16(LEGACY_OFFSET_COMMIT if legacy else OFFSET_COMMIT)

@@ -22,7 +22,7 @@ from warren.windows.rings import Window
 from warren.windows.views import Partitions
 
 
-def rules(of: Partitions, settings: Settings, *, now_ms: int) -> NDArray[np.int8]:
+def rules(of: Partitions, settings: Settings, *, now_ms: int | Int64) -> NDArray[np.int8]:
     """The rule that decides each partition; the ones before 2 have been asked."""
     window, allowed = of.window, settings.allowed_lag
     now_ms = now_ms // 1000 * 1000  # Burrow's clock has whole seconds
@@ -36,7 +36,7 @@ def rules(of: Partitions, settings: Settings, *, now_ms: int) -> NDArray[np.int8
     return first_yes(questions, otherwise=Rule.LAG_FELL)
 
 
-def is_stopped(window: Window, lowest_head: Int64, now_ms: int) -> Bool:
+def is_stopped(window: Window, lowest_head: Int64, now_ms: int | Int64) -> Bool:
     """Rule 2: no commit for longer than the window spans, and the last one was never at a remembered end."""
     first_ms, last_ms = window.timestamp_ms[0], last_entry(window.timestamp_ms, window)
     was_at_end: Bool = (lowest_head != UNKNOWN) & (lowest_head <= last_entry(window.offset, window))

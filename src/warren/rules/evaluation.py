@@ -60,6 +60,8 @@ class Evaluation(NamedTuple):
     """All partitions that are shown, and their groups by code, at one moment."""
 
     now_ms: int
+    as_of_ms: Int64 | None
+    """The moment that each group was judged at, by its code, if that was not now for all."""
     layout: int
     names: list[str | None]
     """Of the groups, by code; None where a code is free."""
@@ -82,14 +84,35 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(
-    windows: Windows, settings: Settings, policy: RowPolicy, *, now_ms: int, in_parallel: Map = map
+    windows: Windows,
+    settings: Settings,
+    policy: RowPolicy,
+    *,
+    now_ms: int,
+    as_of_ms: Int64 | None = None,
+    in_parallel: Map = map,
 ) -> Evaluation:
-    """Judge everything that is shown; `in_parallel` may be the `map` of a pool of threads."""
+    """Judge everything that is shown; `in_parallel` may be the `map` of a pool of threads.
+
+    `as_of_ms` has for each group, by its code, the last moment that its commits are known of, if not now for all.
+    """
     rows = windows.shown_rows()
+    moment = Moment(now_ms, as_of_ms)
     parts = list(
-        in_parallel(lambda part: _judge_chunk(windows, rows[part], settings, policy, now_ms), _chunks(len(rows)))
+        in_parallel(lambda part: _judge_chunk(windows, rows[part], settings, policy, moment), _chunks(len(rows)))
     )
-    return _by_group(windows, rows, _Judged(*(np.concatenate(column) for column in zip(*parts, strict=True))), now_ms)
+    return _by_group(windows, rows, _Judged(*(np.concatenate(column) for column in zip(*parts, strict=True))), moment)
+
+
+class Moment(NamedTuple):
+    """Now, and the last moment that is known of each group by its code, where that is not now."""
+
+    now_ms: int
+    as_of_ms: Int64 | None = None
+
+    def of(self, group: Int32) -> int | Int64:
+        """The moment at which the commits of rows of these groups are judged."""
+        return self.now_ms if self.as_of_ms is None else self.as_of_ms[group]
 
 
 class _Judged(NamedTuple):
@@ -104,7 +127,7 @@ def _chunks(rows: int) -> Iterator[slice]:
     return (slice(start, min(start + CHUNK_ROWS, rows)) for start in range(0, max(rows, 1), CHUNK_ROWS))
 
 
-def _judge_chunk(windows: Windows, at: Int64, settings: Settings, policy: RowPolicy, now_ms: int) -> _Judged:
+def _judge_chunk(windows: Windows, at: Int64, settings: Settings, policy: RowPolicy, moment: Moment) -> _Judged:
     outline, intervals = windows.outline(at), windows.limits.intervals
     rule = rules_without_window(outline, settings, intervals)
     rest = np.flatnonzero(rule == UNDECIDED)
@@ -113,16 +136,18 @@ def _judge_chunk(windows: Windows, at: Int64, settings: Settings, policy: RowPol
         chosen = rest[by_rule_set == code]
         if len(chosen):
             of = windows.partitions(at[chosen], outline.take(chosen))
-            rule[chosen] = _rules(windows, of, rule_set, settings, now_ms)
+            rule[chosen] = _rules(windows, of, rule_set, settings, moment.of(windows.labels.group[at[chosen]]))
     if policy.most_records is not None and policy.most_seconds is not None:
         fine = status_of(rule) < Status.WARN
-        rule[fine & (_ages_s(windows, outline, now_ms) > policy.most_seconds[at])] = Rule.OVER_SECONDS
+        rule[fine & (_ages_s(windows, outline, moment.now_ms) > policy.most_seconds[at])] = Rule.OVER_SECONDS
         rule[fine & (outline.current_lag > policy.most_records[at])] = Rule.OVER_RECORDS
     lost_records = np.where(_is_known(outline), np.maximum(_log_start(windows, outline) - outline.newest_offset, 0), 0)
     return _Judged(rule, outline.current_lag, lost_records, share_complete(outline, intervals) == 1)
 
 
-def _rules(windows: Windows, of: Partitions, rule_set: str, settings: Settings, now_ms: int) -> NDArray[np.int8]:
+def _rules(
+    windows: Windows, of: Partitions, rule_set: str, settings: Settings, now_ms: int | Int64
+) -> NDArray[np.int8]:
     since_ms = np.zeros(0, np.int64)
     if rule_set == "warren":
         since_ms = windows.heads.history.passed_since(of.head_row, warren.first_too_many(of, settings))
@@ -157,7 +182,7 @@ def _log_start(windows: Windows, outline: Outline) -> Int64:
     return windows.heads.log_start_of(outline.head_row)
 
 
-def _by_group(windows: Windows, rows: Int64, judged: _Judged, now_ms: int) -> Evaluation:
+def _by_group(windows: Windows, rows: Int64, judged: _Judged, moment: Moment) -> Evaluation:
     names = list(windows.group_names())
     group, status = windows.labels.group[rows], status_of(judged.rule)
     # the worst partition of a group is the one with the highest lag among those in the worst status
@@ -168,7 +193,8 @@ def _by_group(windows: Windows, rows: Int64, judged: _Judged, now_ms: int) -> Ev
     worst = np.full(len(names), UNKNOWN, np.int64)
     worst[group[is_worst]] = is_worst
     return Evaluation(
-        now_ms=now_ms,
+        now_ms=moment.now_ms,
+        as_of_ms=moment.as_of_ms,
         layout=windows.layout,
         names=names,
         row=rows,
@@ -209,6 +235,7 @@ def causes(windows: Windows, evaluation: Evaluation, codes: list[int], settings:
     for i, (code, row) in enumerate(zip(codes, rows.tolist(), strict=True)):
         rule, lag = Rule(int(evaluation.rule[place[i]])), int(evaluation.lag[place[i]])
         topic, partition = windows.partition_of(str(evaluation.names[code]), row)
-        words = reason(rule, entries_of(window, i), lag, settings, evaluation.now_ms)
+        judged_ms = evaluation.now_ms if evaluation.as_of_ms is None else int(evaluation.as_of_ms[code])
+        words = reason(rule, entries_of(window, i), lag, settings, judged_ms)
         found.append(Cause(topic, partition, Status(int(evaluation.status[place[i]])), rule, words))
     return found

@@ -17,12 +17,12 @@ class RuleSet(Protocol):
     """The rule that decides each partition; what the arguments mean is told at `warren.rules`."""
 
     def __call__(
-        self, of: Partitions, settings: Settings, *, now_ms: int, unread_since_ms: Int64, clock_skew_ms: int
+        self, of: Partitions, settings: Settings, *, now_ms: int | Int64, unread_since_ms: Int64, clock_skew_ms: int
     ) -> NDArray[np.int8]: ...
 
 
 def _burrow(
-    of: Partitions, settings: Settings, *, now_ms: int, unread_since_ms: Int64, clock_skew_ms: int
+    of: Partitions, settings: Settings, *, now_ms: int | Int64, unread_since_ms: Int64, clock_skew_ms: int
 ) -> NDArray[np.int8]:
     """Burrow asks neither since when records are unread nor what the brokers' clock says."""
     return burrow.rules(of, settings, now_ms=now_ms)

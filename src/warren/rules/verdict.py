@@ -115,17 +115,21 @@ def judge_group(
     settings: Settings,
     *,
     now_ms: int,
+    as_of_ms: int | None = None,
     rule_set: str = "burrow",
     thresholds: list[Threshold] | None = None,
 ) -> GroupVerdict:
-    """Judge a group and all its partitions at `now_ms`; `thresholds` has one for each of its topics."""
+    """Judge a group and all its partitions at `now_ms`; `thresholds` has one for each of its topics.
+
+    `as_of_ms` is the last moment that its commits are known of, if that is not now: later silence means nothing.
+    """
     windows, skew_ms = facts.windows, facts.clock_skew_ms
-    since_ms = facts.too_much_since_ms
-    verdicts = judge(rule_set, windows, settings, now_ms=now_ms, unread_since_ms=since_ms, clock_skew_ms=skew_ms)
+    since_ms, judged_ms = facts.too_much_since_ms, now_ms if as_of_ms is None else min(as_of_ms, now_ms)
+    verdicts = judge(rule_set, windows, settings, now_ms=judged_ms, unread_since_ms=since_ms, clock_skew_ms=skew_ms)
     found = insight(windows, facts.log, now_ms=now_ms, clock_skew_ms=skew_ms)
     if thresholds:
         verdicts = apply_thresholds(verdicts, windows, found, thresholds)
-    partitions = _partition_verdicts(windows, verdicts, found, settings, now_ms)
+    partitions = _partition_verdicts(windows, verdicts, found, settings, judged_ms)
     worst = max(partitions, key=lambda one: (one.status, one.current_lag), default=None)
     return GroupVerdict(
         group=name,
@@ -140,7 +144,7 @@ def judge_group(
 
 
 def _partition_verdicts(
-    windows: GroupWindows, verdicts: Verdicts, found: Insight, settings: Settings, now_ms: int
+    windows: GroupWindows, verdicts: Verdicts, found: Insight, settings: Settings, judged_ms: int
 ) -> list[PartitionVerdict]:
     insights = zip(*(column.tolist() for column in found), strict=True)
     judged = zip(verdicts.status.tolist(), verdicts.rule.tolist(), insights, strict=True)
@@ -155,14 +159,14 @@ def _partition_verdicts(
                 owner=windows.owners[i],
                 status=Status(status),
                 rule=Rule(rule),
-                reason=reason(Rule(rule), entries, lag, settings, now_ms),
+                reason=reason(Rule(rule), entries, lag, settings, judged_ms),
                 entries=entries,
                 current_lag=lag,
                 complete=shortest_float(verdicts.complete[i]),
                 end_offset=_known(int(windows.head[i])),
                 log_start=_known(int(windows.log_start[i])),
                 insight=PartitionInsight(*(None if value < 0 else value for value in told)),
-                since_ms=_since_ms(windows, i, status, now_ms),
+                since_ms=_since_ms(windows, i, status, judged_ms),
             )
         )
     return partitions

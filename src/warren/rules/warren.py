@@ -55,7 +55,7 @@ SHORTEST_DISTANCE_MS = 5_000
 
 
 def rules(
-    of: Partitions, settings: Settings, *, now_ms: int, unread_since_ms: Int64, clock_skew_ms: int
+    of: Partitions, settings: Settings, *, now_ms: int | Int64, unread_since_ms: Int64, clock_skew_ms: int
 ) -> NDArray[np.int8]:
     """The rule that decides each partition; the ones before 2 have been asked.
 
@@ -84,7 +84,7 @@ def first_too_many(of: Partitions, settings: Settings) -> Int64:
     return last_entry(of.window.offset, of.window) + settings.allowed_lag
 
 
-def silence_ms(window: Window, unread_since_ms: Int64, now_ms: int, clock_skew_ms: int) -> Int64:
+def silence_ms(window: Window, unread_since_ms: Int64, now_ms: int | Int64, clock_skew_ms: int) -> Int64:
     """For how long a commit could have come: since the last one, and since there was something to commit."""
     commit_ms = last_entry(window.timestamp_ms, window)
     work_ms = np.where(unread_since_ms > 0, unread_since_ms + clock_skew_ms, commit_ms)

@@ -8,6 +8,7 @@ correctness.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from pyspark.sql.types import StructType
 
 from warren.errors import StartOverError
 from warren.machine.memory import give_back
-from warren.sources.folding import Folder, FoldSettings
+from warren.sources.folding import BatchProgress, Folder, FoldSettings
 from warren.sources.kafka import (
     EARLIEST,
     LATEST,
@@ -29,7 +30,7 @@ from warren.sources.kafka import (
     process_consumer,
     topic_id_of,
 )
-from warren.sources.planning import Range, balanced, limited_ends, ranges_between
+from warren.sources.planning import SMALL_BATCH_RECORDS, Range, balanced, limited_ends, ranges_between
 from warren.sources.reading import worker_reader
 from warren.windows.rows import COMMIT_ROWS
 
@@ -40,21 +41,29 @@ MANY_RECORDS = 100_000
 class Position(NamedTuple):
     """How far the topic is read, by partition; `behind` has the ends of the partitions that go on further.
 
-    `initial` makes the position before the first batch differ from every other one, so that there always is a first
-    batch: it tells that an empty or absent topic is caught up, too. Only this one has the `topic_id`.
+    After a position that is not settled there always is another batch, even if nothing has come: reading up to there
+    may have taken long, and whoever judges groups must know that what they did meanwhile has been seen. The position
+    before the first batch is such a one, and the only one that has the `topic_id`.
     """
 
     positions: dict[int, int]
     behind: dict[int, int]
-    initial: bool = False
+    is_settled: bool = True
+    planned_ms: int = 0
     topic_id: str = ""
+
+    @property
+    def is_initial(self) -> bool:
+        """Whether it is the one before the first batch."""
+        return self.planned_ms == 0
 
     def to_offset(self) -> dict[str, Any]:
         """As Spark keeps it."""
         return {
             "positions": {str(partition): position for partition, position in sorted(self.positions.items())},
             "behind": {str(partition): end for partition, end in sorted(self.behind.items())},
-            "initial": self.initial,
+            "settled": self.is_settled,
+            "planned_ms": self.planned_ms,
             "topic_id": self.topic_id,
         }
 
@@ -64,7 +73,7 @@ class Position(NamedTuple):
         positions, behind = (
             {int(partition): value for partition, value in offset[name].items()} for name in ("positions", "behind")
         )
-        return cls(positions, behind, offset["initial"], offset["topic_id"])
+        return cls(positions, behind, offset["settled"], offset["planned_ms"], offset["topic_id"])
 
 
 class CommitsOptions(NamedTuple):
@@ -96,7 +105,7 @@ class CommitsOptions(NamedTuple):
 class TaskInput(InputPartition):
     """What one task reads, and the progress that it tells."""
 
-    def __init__(self, ranges: list[Range], progress: Position) -> None:
+    def __init__(self, ranges: list[Range], progress: BatchProgress) -> None:
         super().__init__(None)
         self.ranges = ranges
         self.progress = progress
@@ -128,19 +137,23 @@ class CommitsReader(DataSourceStreamReader):
         if starts is None:
             where = LATEST if self._options.start_latest else EARLIEST
             starts = self._offsets(where)
-        return Position(starts, {}, initial=True, topic_id=topic_id).to_offset()
+        return Position(starts, {}, is_settled=False, topic_id=topic_id).to_offset()
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadMaxRows(self._options.max_records)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        starts = Position.from_offset(start).positions
+        before, planned_ms = Position.from_offset(start), int(time.time() * 1000)
         ends = self._offsets(LATEST)
-        self._check_ends(starts, ends)
-        stops = limited_ends(starts, ends, limit.max_rows) if isinstance(limit, ReadMaxRows) else ends
+        self._check_ends(before.positions, ends)
+        stops = limited_ends(before.positions, ends, limit.max_rows) if isinstance(limit, ReadMaxRows) else ends
         behind = {partition: end for partition, end in ends.items() if end > stops[partition]}
         # A partition without a leader has no end now, and the topic may be away: what was read stays read.
-        return Position({**starts, **stops}, behind).to_offset()
+        positions = {**before.positions, **stops}
+        if before.is_settled and (positions, behind) == (before.positions, before.behind):
+            return start
+        is_settled = not before.is_initial and _is_small(before.positions, stops)
+        return Position(positions, behind, is_settled, planned_ms).to_offset()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         before, after = Position.from_offset(start), Position.from_offset(end)
@@ -148,8 +161,9 @@ class CommitsReader(DataSourceStreamReader):
             return []
         ranges = ranges_between(before.positions, after.positions)
         shares = balanced(ranges, self._options.tasks) or [[]]
-        changed = after.positions if before.initial else {one.partition: one.end for one in ranges}
-        nothing, progress = Position({}, {}), Position(changed, after.behind, topic_id=before.topic_id)
+        changed = after.positions if before.is_initial else {one.partition: one.end for one in ranges}
+        nothing = BatchProgress({}, {})
+        progress = BatchProgress(changed, after.behind, before.topic_id, after.planned_ms, after.is_settled)
         return [TaskInput(share, nothing if i else progress) for i, share in enumerate(shares)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -158,7 +172,7 @@ class CommitsReader(DataSourceStreamReader):
         if partition.ranges:
             for records in worker_reader(self._options.client, self._options.topic).read(partition.ranges):
                 folder.add(records)
-        yield from folder.rows(partition.progress.positions, partition.progress.behind, partition.progress.topic_id)
+        yield from folder.rows(partition.progress)
         if sum(one.records for one in partition.ranges) > MANY_RECORDS:
             del folder
             give_back()
@@ -187,3 +201,7 @@ class CommitsReader(DataSourceStreamReader):
         if not partitions:
             return {}
         return {number: offset for (_, number), offset in offsets_at(consumer, partitions, where).items()}
+
+
+def _is_small(starts: dict[int, int], ends: dict[int, int]) -> bool:
+    return sum(one.records for one in ranges_between(starts, ends)) < SMALL_BATCH_RECORDS

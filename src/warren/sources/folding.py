@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict, deque
+from collections import Counter
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,16 +12,32 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from warren.codec.commit_columns import ValueState, decode_offset_commits
-from warren.codec.groups import assigned_partitions, decode_group_metadata
-from warren.codec.keys import GroupKey, OffsetKey, OtherKey, decode_key
+from warren.codec.commits import decode_offset_commit
+from warren.codec.group_records import decode_group_value, not_decoded
+from warren.codec.groups import GroupMetadata, assigned_partitions
+from warren.codec.keys import (
+    GroupRecordKey,
+    GroupRecordType,
+    OffsetKey,
+    OtherKey,
+    decode_group_record_key,
+    decode_key,
+    record_type,
+)
 from warren.errors import DecodeError
+from warren.groups.records import VIEWED, RawRecord
 from warren.sources.reading import Records
 from warren.windows.columns import Int64
-from warren.windows.fold import still_seen
-from warren.windows.rows import COMMIT_ROWS, RowKind
+from warren.windows.fold import replaced_before, still_seen
+from warren.windows.rows import COMMIT_ROWS, Poison, RowKind
 
-NEWEST_GROUP_RECORDS = 4
-"""The newest record of a group that can be decoded counts; so many in a row that cannot are not expected."""
+CHECKED_VALUES = 16_384
+"""So many values of groups are known to be sound or not: most are written again and again."""
+
+POISON_EXAMPLES = 5
+"""So many of a kind are told with their place and reason; the others are only counted."""
+
+DETAIL_CHARACTERS = 200
 
 FUTURE_MS = 60_000
 """A commit so far in the future is not believed at once."""
@@ -35,10 +52,17 @@ class FoldSettings(NamedTuple):
     deny: tuple[str, ...] = ()
 
 
-class _GroupRecord(NamedTuple):
-    source_partition: int
-    order: int
-    value: bytes | None
+class BatchProgress(NamedTuple):
+    """How far a batch brings the reading of the topic."""
+
+    positions: dict[int, int]
+    behind: dict[int, int]
+    """The ends of partitions that go on further."""
+    topic_id: str = ""
+    planned_ms: int = 0
+    """When those ends were asked for; 0 where it is another task that tells."""
+    is_settled: bool = True
+    """Whether little enough was read that not much can have come meanwhile."""
 
 
 class Folder:
@@ -51,9 +75,11 @@ class Folder:
         self._codes: dict[bytes | None, int] = {}  # key bytes -> place in _keys, or -1 if it is not a commit's
         self._keys: list[OffsetKey] = []
         self._source_partitions: list[int] = []
-        self._chunks: list[tuple[Int64, Int64, Int64, Int64, Int64]] = []
-        self._groups: defaultdict[str, deque[_GroupRecord]] = defaultdict(lambda: deque(maxlen=NEWEST_GROUP_RECORDS))
+        self._chunks: list[tuple[Int64, ...]] = []
+        self._group_keys: dict[bytes, GroupRecordKey | None] = {}  # None if the group is not wanted
+        self._group_records: dict[bytes, RawRecord] = {}
         self._skipped: Counter[str] = Counter()
+        self._poison: list[Poison] = []
 
     def add(self, records: Records) -> None:
         """Take some more records."""
@@ -65,10 +91,9 @@ class Folder:
             self._add_others(records, np.flatnonzero(place < 0).tolist())
         self._add_commits(records, place)
 
-    def rows(self, positions: dict[int, int], behind: dict[int, int], topic_id: str = "") -> list[pa.RecordBatch]:
-        """Everything taken so far as rows, with how far the partitions are read and which of them end further on."""
-        progress = _progress_rows(positions, behind, topic_id)
-        batches = [*self._commit_rows(), self._group_rows(), progress, self._skipped_rows()]
+    def rows(self, progress: BatchProgress) -> list[pa.RecordBatch]:
+        """Everything taken so far as rows, with how far that is."""
+        batches = [*self._commit_rows(), self._group_rows(), _progress_rows(progress), self._skipped_rows()]
         return [batch for batch in batches if batch.num_rows]
 
     # -- taking --------------------------------------------------------------------------------------------------
@@ -99,11 +124,25 @@ class Folder:
             return
         every = len(at) == len(place)
         decoded = decode_offset_commits(records.value if every else [records.value[i] for i in at.tolist()])
-        self._skipped.update(decoded.kinds)
         good = decoded.state <= ValueState.TOMBSTONE
         timestamp_ms = _plausible(decoded.timestamp_ms, records, at)
-        columns = (place[at], decoded.offset, timestamp_ms, records.offset[at], decoded.state.astype(np.int64))
-        self._chunks.append(columns if good.all() else tuple(column[good] for column in columns))  # type: ignore[arg-type]  # five in, five out
+        columns = (place[at], decoded.offset, timestamp_ms, records.offset[at], decoded.state, decoded.incarnation)
+        if not good.all():
+            self._note_bad_commits(records, at[~good].tolist(), decoded.kinds)
+            columns = tuple(column[good] for column in columns)  # type: ignore[assignment]  # as many out as in
+        self._chunks.append(columns)
+
+    def _note_bad_commits(self, records: Records, at: list[int], kinds: dict[str, int]) -> None:
+        self._skipped.update(kinds)
+        told = Counter(one.kind for one in self._poison)
+        wanted = sum(max(0, min(count, POISON_EXAMPLES - told[kind])) for kind, count in kinds.items())
+        for i in at:
+            if not wanted:
+                break
+            try:
+                decode_offset_commit(records.value[i] or b"")
+            except DecodeError as error:
+                wanted -= self._keep_example(records, i, error)
 
     def _add_others(self, records: Records, at: list[int]) -> None:
         for i in at:
@@ -111,77 +150,111 @@ class Folder:
                 self._add_other(records.key[i], records.value[i], int(records.partition[i]), int(records.offset[i]))
             except DecodeError as error:
                 self._skipped[error.kind] += 1
+                self._keep_example(records, i, error)
 
     def _add_other(self, key: bytes | None, value: bytes | None, source_partition: int, order: int) -> None:
-        match decode_key(key):
-            case GroupKey(group):
-                if self._is_wanted(group):
-                    self._groups[group].append(_GroupRecord(source_partition, order, value))
-            case OtherKey(record_type):
-                self._skipped[f"record type {record_type}"] += 1
-            case _:
-                pass  # a commit of a group that is not wanted
+        decoded = self._group_key_of(key)
+        if decoded is None:
+            return
+        if value:
+            malformed_members = _check_value(decoded.type, value)
+            if malformed_members:
+                self._skipped["member assignment"] += malformed_members
+        if decoded.type in VIEWED:
+            assert key
+            self._group_records[key] = RawRecord(source_partition, order, key, value)
+
+    def _group_key_of(self, key: bytes | None) -> GroupRecordKey | None:
+        """What a record is about that is not a commit; None for a group that is not wanted."""
+        if key in self._group_keys:
+            return self._group_keys[key]
+        decoded = decode_group_record_key(key)
+        if isinstance(decoded, OtherKey):
+            if isinstance(decode_key(key), OffsetKey):
+                return None  # a commit of a group that is not wanted
+            raise not_decoded(decoded.type)
+        wanted = decoded if self._is_wanted(decoded.group) else None
+        assert key
+        self._group_keys[key] = wanted
+        return wanted
+
+    def _keep_example(self, records: Records, i: int, error: DecodeError) -> bool:
+        """Keep a record that cannot be decoded as an example of its kind; False if there are enough."""
+        if sum(one.kind == error.kind for one in self._poison) >= POISON_EXAMPLES:
+            return False
+        where = int(records.partition[i]), int(records.offset[i])
+        self._poison.append(Poison(*where, _type_of(records.key[i]), error.kind, str(error)[:DETAIL_CHARACTERS]))
+        return True
 
     # -- giving --------------------------------------------------------------------------------------------------
 
     def _commit_rows(self) -> list[pa.RecordBatch]:
         if not self._chunks:
             return []
-        place, offset, timestamp_ms, order, state = (
-            np.concatenate(column) for column in zip(*self._chunks, strict=True)
-        )
-        by_key = np.argsort(place, kind="stable")  # the log order stays within each key
+        columns = [np.concatenate(column) for column in zip(*self._chunks, strict=True)]
+        by_key = np.argsort(columns[0], kind="stable")  # the log order stays within each key
+        place, offset, timestamp_ms, order, state, incarnation = (column[by_key] for column in columns)
         tombstone = state == ValueState.TOMBSTONE
+        tombstone[replaced_before(place, incarnation)] = True
         settings = self._settings
-        seen = still_seen(
-            place[by_key], timestamp_ms[by_key], tombstone[by_key], settings.intervals, settings.min_distance_ms
-        )
-        kept = by_key[seen]
+        seen = still_seen(place, timestamp_ms, tombstone, settings.intervals, settings.min_distance_ms)
         pairs = _Pairs(self._keys, self._source_partitions)
-        removed, committed = kept[tombstone[kept]], kept[~tombstone[kept]]
+        removed, committed = np.flatnonzero(seen & tombstone), np.flatnonzero(seen & ~tombstone)
+        nothing = np.full(len(removed), -1, np.int64)
+        told = {"incarnation": incarnation[committed]} if incarnation.any() else {}
         return [
-            pairs.rows(kind, place[of], order=order[of], offset=offset[of], timestamp_ms=timestamp_ms[of])
-            for kind, of in ((RowKind.TOMBSTONE, removed), (RowKind.COMMIT, committed))
+            pairs.rows(RowKind.TOMBSTONE, place[removed], order=order[removed], offset=nothing, timestamp_ms=nothing),
+            pairs.rows(
+                RowKind.COMMIT,
+                place[committed],
+                order=order[committed],
+                offset=offset[committed],
+                timestamp_ms=timestamp_ms[committed],
+                **told,
+            ),
         ]
 
     def _group_rows(self) -> pa.RecordBatch:
-        rows: list[dict[str, object]] = []
-        for group, records in self._groups.items():
-            for record in reversed(records):
-                try:
-                    owners = self._owners(record.value)
-                except DecodeError as error:  # then the one before it still holds
-                    self._skipped[error.kind] += 1
-                    continue
-                where = {"source_partition": record.source_partition, "group": group}
-                rows.append({"kind": RowKind.GROUP, **where, "order": [record.order]})
-                rows += [{"kind": RowKind.OWNER, **where, **owner} for owner in owners]
-                break
-        return pa.RecordBatch.from_pylist(rows, COMMIT_ROWS)
-
-    def _owners(self, value: bytes | None) -> list[dict[str, object]]:
-        if not value:
-            return []  # the group is gone or became one of another type; its offsets have tombstones of their own
-        assignment = assigned_partitions(decode_group_metadata(value))
-        if assignment.malformed_members:
-            self._skipped["member assignment"] += assignment.malformed_members
-        return [
-            {
-                "topic": one.topic,
-                "partition": [one.partition],
-                "owner": one.member.client_host,
-                "client_id": one.member.client_id,
-            }
-            for one in assignment.owners
-        ]
+        records = list(self._group_records.values())
+        return _rows(
+            len(records),
+            kind=pa.array([RowKind.GROUP_RECORD] * len(records), pa.int8()),
+            source_partition=pa.array([one.source_partition for one in records], pa.int32()),
+            order=pa.array([[one.order] for one in records], pa.list_(pa.int64())),
+            key=pa.array([one.key for one in records], pa.binary()),
+            value=pa.array([one.value for one in records], pa.binary()),
+        )
 
     def _skipped_rows(self) -> pa.RecordBatch:
-        return _rows(
-            len(self._skipped),
-            kind=pa.array([RowKind.SKIPPED] * len(self._skipped), pa.int8()),
-            reason=pa.array(self._skipped.keys(), pa.string()),
-            offset=pa.array([[records] for records in self._skipped.values()], pa.list_(pa.int64())),
-        )
+        rows: list[dict[str, object]] = [
+            {"kind": RowKind.SKIPPED, "reason": kind, "offset": [count]} for kind, count in self._skipped.items()
+        ]
+        rows += [
+            {
+                "kind": RowKind.POISON,
+                "source_partition": one.source_partition,
+                "order": [one.offset],
+                "record_type": one.record_type,
+                "reason": one.kind,
+                "detail": one.detail,
+            }
+            for one in self._poison
+        ]
+        return pa.RecordBatch.from_pylist(rows, COMMIT_ROWS)
+
+
+@lru_cache(CHECKED_VALUES)
+def _check_value(kind: GroupRecordType, value: bytes) -> int:
+    """Raise `DecodeError` if a value is not sound; how many of its members have an assignment that cannot be read."""
+    decoded = decode_group_value(kind, value)
+    return assigned_partitions(decoded).malformed_members if isinstance(decoded, GroupMetadata) else 0
+
+
+def _type_of(key: bytes | None) -> int:
+    try:
+        return record_type(key)
+    except DecodeError:
+        return -1
 
 
 def _plausible(timestamp_ms: Int64, records: Records, at: Int64) -> Int64:
@@ -225,13 +298,17 @@ class _Pairs:
         )
 
 
-def _progress_rows(positions: dict[int, int], behind: dict[int, int], topic_id: str) -> pa.RecordBatch:
-    told = [(kind, one) for kind, one in ((RowKind.POSITION, positions), (RowKind.END, behind)) if one]
+def _progress_rows(progress: BatchProgress) -> pa.RecordBatch:
+    offsets = ((RowKind.POSITION, progress.positions), (RowKind.END, progress.behind))
     rows: list[dict[str, object]] = [
-        {"kind": kind, "partition": list(one), "offset": list(one.values())} for kind, one in told
+        {"kind": kind, "partition": list(one), "offset": list(one.values())} for kind, one in offsets if one
     ]
-    if topic_id:
-        rows.append({"kind": RowKind.TOPIC_ID, "topic": topic_id})
+    if progress.topic_id:
+        rows.append({"kind": RowKind.TOPIC_ID, "topic": progress.topic_id})
+    if progress.planned_ms:
+        rows.append({"kind": RowKind.PLANNED, "timestamp_ms": [progress.planned_ms]})
+    if not progress.is_settled:
+        rows.append({"kind": RowKind.UNSETTLED})
     return pa.RecordBatch.from_pylist(rows, COMMIT_ROWS)
 
 

@@ -13,7 +13,8 @@ class CommitRows(NamedTuple):
     """Commits and offset tombstones as columns, those of one group-partition in log order.
 
     `pair` indexes `pairs`, (group, topic) each; `order` is the record's offset in the offsets topic. Where `tombstone`
-    is set the committed offset was removed.
+    is set the committed offset was removed. `incarnation` stands for the id of the topic that a commit was made to, 0
+    where it is not told; None if it never is.
     """
 
     pairs: list[tuple[str, str]]
@@ -23,6 +24,7 @@ class CommitRows(NamedTuple):
     timestamp_ms: Int64
     order: Int64
     tombstone: Bool
+    incarnation: Int64 | None = None
 
     def take(self, keep: Bool | Int64) -> CommitRows:
         """Only some of the rows."""
@@ -34,6 +36,7 @@ class CommitRows(NamedTuple):
             self.timestamp_ms[keep],
             self.order[keep],
             self.tombstone[keep],
+            None if self.incarnation is None else self.incarnation[keep],
         )
 
 

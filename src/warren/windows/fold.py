@@ -28,6 +28,16 @@ def still_seen(key: Int64, timestamp_ms: Int64, tombstone: Bool, intervals: int,
     return seen
 
 
+def replaced_before(key: Int64, incarnation: Int64) -> Int64:
+    """The rows before the first one to another incarnation of the topic than was told before: the old one ends there.
+
+    `incarnation` is 0 where it is not told; rows of one `key` are neighbours, in log order.
+    """
+    told = np.flatnonzero(incarnation)
+    another = (key[told[1:]] == key[told[:-1]]) & (incarnation[told[1:]] != incarnation[told[:-1]])
+    return told[1:][another] - 1
+
+
 def _sum_after(flag: Bool, same_key: Bool) -> Int64:
     """For each row, how many later rows of its key carry the flag."""
     running = np.cumsum(flag)

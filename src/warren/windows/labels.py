@@ -15,6 +15,8 @@ class Owner(NamedTuple):
 
     host: str = ""
     client_id: str = ""
+    member_id: str = ""
+    instance_id: str = ""
 
 
 NOBODY = Owner()
@@ -40,6 +42,8 @@ class Labels(Table):
     """What was said of it last, 0 if nothing was."""
     since_s: NDArray[np.uint32]
     """Since when that is said."""
+    incarnation: Int32
+    """Stands for the id of the topic that its newest commits were made to, 0 if that was never told."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -50,6 +54,7 @@ class Labels(Table):
                 "waiting": np.bool_,
                 "status": np.int8,
                 "since_s": np.uint32,
+                "incarnation": np.int32,
             }
         )
 
@@ -59,7 +64,7 @@ class Labels(Table):
 
     def clear(self, rows: slice) -> None:
         """These rows belong to nobody."""
-        for column in (self.group, self.owner, self.waiting, self.status, self.since_s):
+        for column in (self.group, self.owner, self.waiting, self.status, self.since_s, self.incarnation):
             column[rows] = 0
         self.head_row[rows] = NO_HEAD
 

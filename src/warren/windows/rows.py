@@ -15,11 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from warren.groups.records import RawRecord
 from warren.windows.columns import Int64
 from warren.windows.commit_rows import CommitRows
 from warren.windows.heads import HeadRows
-from warren.windows.labels import Owner
-from warren.windows.store import Assignment
 
 
 class RowKind(IntEnum):
@@ -27,12 +26,14 @@ class RowKind(IntEnum):
 
     TOMBSTONE = 0  # as COMMIT, with offset and time -1: these committed offsets were removed before any COMMIT here
     COMMIT = 1  # group, topic, partition, offset, timestamp_ms, order; those of one partition in log order
-    GROUP = 2  # group, order (one): its members changed, the OWNER rows are all there are
-    OWNER = 3  # group, topic, partition, owner, client_id
+    GROUP_RECORD = 2  # key, value (null for a tombstone), order (one): the newest of this key
+    POISON = 3  # order (one), record_type, reason, detail: one of the records that could not be decoded
     POSITION = 4  # partition, offset: the offsets topic is read up to here
     END = 5  # partition, offset: where it ended when the batch was planned, if that is further on
     SKIPPED = 6  # reason, offset (one): so many records could not be decoded
     TOPIC_ID = 7  # topic: Kafka's id of the offsets topic that all this is of
+    PLANNED = 8  # timestamp_ms (one): the batch holds what there was at this moment, but for what END rows tell
+    UNSETTLED = 9  # the batch took so long that more is sure to have come; another one follows at once
 
 
 COMMIT_ROWS = pa.schema(
@@ -45,9 +46,12 @@ COMMIT_ROWS = pa.schema(
         ("offset", pa.list_(pa.int64())),
         ("timestamp_ms", pa.list_(pa.int64())),
         ("order", pa.list_(pa.int64())),
-        ("owner", pa.string()),
-        ("client_id", pa.string()),
+        ("incarnation", pa.list_(pa.int32())),  # of the topic that each COMMIT was made to, 0 if it is not told
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("record_type", pa.int16()),  # -1 if not even that could be read
         ("reason", pa.string()),
+        ("detail", pa.string()),
     ]
 )
 
@@ -63,16 +67,31 @@ HEAD_ROWS = pa.schema(
 )
 
 
+class Poison(NamedTuple):
+    """A record that could not be decoded: where it lies, and why."""
+
+    source_partition: int
+    offset: int
+    record_type: int
+    kind: str
+    detail: str
+
+
 class CommitBatch(NamedTuple):
     """One micro-batch of the offsets topic."""
 
     commits: CommitRows
-    assignments: list[Assignment]
+    group_records: list[RawRecord]
     positions: dict[int, int]
     ends: dict[int, int]
     skipped: dict[str, int]
+    poison: list[Poison]
+    """Some of the records that were skipped, as examples."""
     topic_id: str
     """"" if it was not told."""
+    planned_ms: int
+    """0 if it was not told."""
+    is_settled: bool
 
 
 def commit_batch(table: pa.Table, applied: dict[int, int]) -> CommitBatch:
@@ -80,11 +99,14 @@ def commit_batch(table: pa.Table, applied: dict[int, int]) -> CommitBatch:
     commits = _commits(_only(table, RowKind.TOMBSTONE, RowKind.COMMIT), applied)
     return CommitBatch(
         commits=commits,
-        assignments=_assignments(_only(table, RowKind.GROUP), _only(table, RowKind.OWNER), applied),
+        group_records=_group_records(_only(table, RowKind.GROUP_RECORD), applied),
         positions=_offset_by_partition(_only(table, RowKind.POSITION)),
         ends=_offset_by_partition(_only(table, RowKind.END)),
         skipped=_skipped(_only(table, RowKind.SKIPPED)),
+        poison=_poison(_only(table, RowKind.POISON)),
         topic_id=pc.max(_only(table, RowKind.TOPIC_ID)["topic"]).as_py() or "",
+        planned_ms=max(_items(_only(table, RowKind.PLANNED), "timestamp_ms").tolist(), default=0),
+        is_settled=not _only(table, RowKind.UNSETTLED).num_rows,
     )
 
 
@@ -118,6 +140,7 @@ def _commits(table: pa.Table, applied: dict[int, int]) -> CommitRows:
         timestamp_ms=_items(table, "timestamp_ms"),
         order=_items(table, "order"),
         tombstone=np.repeat(_numbers(table, "kind") == RowKind.TOMBSTONE, lengths),
+        incarnation=_items(table, "incarnation") if table["incarnation"].null_count == 0 else None,
     )
     fresh = rows.order >= np.repeat(_applied_positions(table, applied), lengths)
     return rows if fresh.all() else rows.take(fresh)
@@ -132,13 +155,16 @@ def _applied_positions(table: pa.Table, applied: dict[int, int]) -> Int64:
     return by_partition[partition]
 
 
-def _assignments(groups: pa.Table, owned: pa.Table, applied: dict[int, int]) -> list[Assignment]:
-    owners: defaultdict[str, dict[tuple[str, int], Owner]] = defaultdict(dict)
-    for row in owned.to_pylist():
-        owner = Owner(row["owner"], row["client_id"])
-        owners[row["group"]].update({(row["topic"], number): owner for number in row["partition"]})
-    fresh = [row for row in groups.to_pylist() if row["order"][0] >= applied.get(row["source_partition"], 0)]
-    return [Assignment(row["group"], owners[row["group"]]) for row in fresh]
+def _group_records(table: pa.Table, applied: dict[int, int]) -> list[RawRecord]:
+    columns = (table["source_partition"], table["order"], table["key"], table["value"])
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    records = [RawRecord(partition, order, key, value) for partition, [order], key, value in rows]
+    return [one for one in records if one.order >= applied.get(one.source_partition, 0)]
+
+
+def _poison(table: pa.Table) -> list[Poison]:
+    columns = (table[name].to_pylist() for name in ("source_partition", "order", "record_type", "reason", "detail"))
+    return [Poison(where, order, kind, reason, detail) for where, [order], kind, reason, detail in zip(*columns, strict=True)]
 
 
 def _offset_by_partition(table: pa.Table) -> dict[int, int]:

@@ -29,13 +29,14 @@ ROW_KINDS = {
     "owner": np.int32,
     "status": np.int8,
     "since_s": np.uint32,
+    "incarnation": np.int32,
 }
 """A row's number, the state of its ring, and the labels that cannot be told from anything else."""
 RING_STATE = ("newest", "count", "newest_order")
-KEPT_LABELS = ("owner", "status", "since_s")
+KEPT_LABELS = ("owner", "status", "since_s", "incarnation")
 
 BLOCKS = pa.schema([("group", pa.string()), ("topic", pa.string()), ("start", pa.int64()), ("length", pa.int64())])
-OWNERS = pa.schema([("host", pa.string()), ("client_id", pa.string())])
+OWNERS = pa.schema([(name, pa.string()) for name in Owner._fields])
 TOPICS = pa.schema([("topic", pa.string()), ("start", pa.int64()), ("length", pa.int64())])
 
 
@@ -163,7 +164,7 @@ def restore_names(windows: Windows, names: dict[str, pa.Table]) -> None:
     _restore_history(heads.history, names["history"], heads.used_rows)
     _restore_history(heads.log_start_history, names["log_start_history"], heads.used_rows)
     for row in names["owners"].to_pylist():
-        windows.owners.code_of(Owner(row["host"], row["client_id"]))
+        windows.owners.code_of(Owner(**row))
     columns = (names["blocks"][name].to_pylist() for name in BLOCKS.names)
     windows.adopt((group, topic, Block(start, length)) for group, topic, start, length in zip(*columns, strict=True))
 

@@ -284,13 +284,24 @@ class Windows:
     def _apply_turn(self, at: Int64, rows: CommitRows, now_ms: int) -> None:
         """Apply at most one row for each ring."""
         newer = rows.order > self.rings.last_order(at)
-        self.rings.clear(at[newer & rows.tombstone])
+        empties = rows.tombstone
+        if rows.incarnation is not None:
+            empties = empties | self._is_anew(at, rows.incarnation)
+            told = newer & (rows.incarnation != 0)
+            self.labels.incarnation[at[told]] = rows.incarnation[told]
+        self.rings.clear(at[newer & empties])
         fresh = newer & ~rows.tombstone
         commits = Commits(rows.offset[fresh], rows.timestamp_ms[fresh], rows.order[fresh])
         self.rings.append(at[fresh], commits, now_ms)
-        for i in np.flatnonzero(~newer & ~rows.tombstone).tolist():
+        for i in np.flatnonzero(~newer & ~empties).tolist():
             place, offset = int(at[i]), int(rows.offset[i])
             self.rings.insert(place, offset, int(rows.timestamp_ms[i]), int(rows.order[i]), now_ms)
+
+    def _is_anew(self, at: Int64, incarnation: Int64) -> Bool:
+        """Which commits are to another incarnation of the topic than those before: not a rewind, a new beginning."""
+        known = self.labels.incarnation[at]
+        anew: Bool = (known != 0) & (incarnation != 0) & (incarnation != known)
+        return anew
 
     def _resolve_lags(self, at: Int64) -> None:
         """Work out the lags that wait in rows `at`, as far as heads are there for it."""

@@ -1,4 +1,4 @@
-"""Codec stage, last step: the newest records of one group come in, its state and the owners of partitions go out.
+"""The newest values of one group come in, its state and the owners of its partitions go out.
 
 Nothing here depends on the order in which the records were written.
 """

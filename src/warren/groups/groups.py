@@ -1,0 +1,80 @@
+"""All groups of a cluster: what is told of each in short, and which are to be looked at anew after a change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from warren.groups.derived import GroupState
+from warren.groups.records import GroupRecords, RawRecord
+from warren.groups.views import SIMPLE, GroupType, GroupView, view_of
+
+
+class GroupBrief(NamedTuple):
+    """A group in a list."""
+
+    type: GroupType
+    state: GroupState
+    member_count: int
+
+
+class Groups:
+    """The groups of one cluster by their records. A group that has offsets only is not known here: it is a simple one."""
+
+    def __init__(self) -> None:
+        self._records = GroupRecords()
+        self._briefs: dict[str, GroupBrief] = {}
+        self._topic_names: Mapping[bytes, str] = {}
+        self._groups_of_topic_id: dict[bytes, set[str]] = {}
+        self._topic_ids: dict[str, set[bytes]] = {}
+
+    def apply(self, records: Iterable[RawRecord]) -> dict[str, GroupView]:
+        """Take records; the groups that are now another way."""
+        changed = {group for raw in records if (group := self._records.put(raw))}
+        return {group: self._look_at(group) for group in changed}
+
+    def name_topics(self, topic_names: Mapping[bytes, str]) -> dict[str, GroupView]:
+        """Take the names of all topics by id; the groups that are told by other names now."""
+        changed_ids = {one for one, _ in topic_names.items() ^ self._topic_names.items()}
+        self._topic_names = dict(topic_names)
+        changed = {group for one in changed_ids for group in self._groups_of_topic_id.get(one, ())}
+        return {group: self._look_at(group) for group in changed}
+
+    def view(self, group: str) -> GroupView:
+        """Everything that is told of a group."""
+        return view_of(group, self._records.of(group), self._topic_names)
+
+    def brief(self, group: str) -> GroupBrief:
+        """The same in short."""
+        return self._briefs.get(group, _brief(SIMPLE))
+
+    def briefs(self) -> Mapping[str, GroupBrief]:
+        """All groups that have records."""
+        return self._briefs
+
+    def __iter__(self) -> Iterator[RawRecord]:
+        return iter(self._records)
+
+    def _look_at(self, group: str) -> GroupView:
+        view = self.view(group)
+        if self._records.of(group):
+            self._briefs[group] = _brief(view)
+        else:
+            self._briefs.pop(group, None)
+        self._note_topic_ids(group, view.topic_ids)
+        return view
+
+    def _note_topic_ids(self, group: str, now: set[bytes]) -> None:
+        before = self._topic_ids.pop(group, set())
+        for one in before - now:
+            self._groups_of_topic_id[one].discard(group)
+            if not self._groups_of_topic_id[one]:
+                del self._groups_of_topic_id[one]
+        for one in now - before:
+            self._groups_of_topic_id.setdefault(one, set()).add(group)
+        if now:
+            self._topic_ids[group] = now
+
+
+def _brief(view: GroupView) -> GroupBrief:
+    return GroupBrief(view.type, view.state, len(view.members))
