@@ -95,7 +95,10 @@ class Windows:
             self._forget_topic(topic)
         counts = np.zeros(len(rows.topics), np.int64)
         np.maximum.at(counts, rows.topic, rows.partition + 1)
-        for topic, partitions in zip(rows.topics, counts.tolist(), strict=True):
+        partition_counts = dict(zip(rows.topics, counts.tolist(), strict=True))
+        for topic in self.heads.recreated(rows.topic_ids):
+            self._forget_incarnation(topic, partition_counts[topic])
+        for topic, partitions in partition_counts.items():
             if self.heads.ensure(topic, partitions):
                 self._follow_topic(topic, partitions)
         self.heads.observe(rows)
@@ -373,15 +376,38 @@ class Windows:
         for name in names:
             self.delete_group_topic(name, topic)
 
+    def _forget_incarnation(self, topic: str, partitions: int) -> None:
+        """A topic was deleted and made again while nobody looked: forget what was of the old one.
+
+        What was committed after the old one was last seen may be of the new one, and stays.
+        """
+        until_ms = self.heads.id_seen_ms[topic] + self.clock_skew_ms
+        self.heads.forget(topic)
+        for name in list(self._groups_of_topic.get(topic, ())):
+            block = self._shortened(name, topic, partitions)
+            self.rings.forget_until(block.row_numbers(), until_ms)
+            self.labels.waiting[block.rows] = True
+            self._drop_empty_groups([name])
+
+    def _shortened(self, name: str, topic: str, partitions: int) -> Block:
+        """The rows of a group's topic, of which no more than `partitions` are left."""
+        start, length = self._groups[name].topics[topic]
+        if length > partitions:
+            self._free(Block(start + partitions, length - partitions))
+            self._groups[name].topics[topic] = Block(start, partitions)
+        return self._groups[name].topics[topic]
+
     def _release(self, name: str, topic: str) -> None:
-        block = self._groups[name].topics.pop(topic)
+        self._free(self._groups[name].topics.pop(topic))
+        self._groups_of_topic[topic].discard(name)
+        if not self._groups_of_topic[topic]:
+            del self._groups_of_topic[topic]
+
+    def _free(self, block: Block) -> None:
         self.rings.clear(block.row_numbers())
         self.labels.clear(block.rows)
         self._blocks.release(block)
         self.layout += 1
-        self._groups_of_topic[topic].discard(name)
-        if not self._groups_of_topic[topic]:
-            del self._groups_of_topic[topic]
 
     def _drop_empty_groups(self, names: Iterable[str]) -> None:
         """Forget topics of these groups without any commit or owner, and groups without any topic."""
