@@ -24,7 +24,7 @@ from warren.errors import WarrenError
 
 log = structlog.get_logger()
 
-VERSION = 2
+VERSION = 3
 MAGIC = b"WARREN SNAPSHOT\n"
 FOOTER = struct.Struct(">8sIQ")
 FOOTER_MAGIC = b"COMPLETE"

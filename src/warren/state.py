@@ -6,8 +6,9 @@ The pipeline writes here, everything that shows or sends reads here.
 from __future__ import annotations
 
 import threading
+from base64 import urlsafe_b64decode
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -137,9 +138,11 @@ class ClusterState:
             rows = head_rows(table)
             self._check_identity(rows.cluster_id)
             self._windows.apply_heads(rows)
-            self._assign(self._groups.name_topics(self._windows.heads.topic_names()))
+            if rows.topic_ids:
+                self._assign(self._groups.name_topics(_names_by_id(self._windows.heads.topic_ids)))
             for progress in self._progress.values():
-                progress.confirm(self._windows.heads.ends_of(progress.offsets_topic), rows.observed_ms)
+                ends = self._windows.topic_ends(progress.offsets_topic) or []
+                progress.confirm(dict(enumerate(ends)), rows.observed_ms)
             if now_ms - self._expired_ms >= EXPIRY_INTERVAL_MS:
                 self._windows.expire(now_ms)
                 self._expired_ms = now_ms
@@ -284,15 +287,17 @@ class ClusterState:
 
     def _staleness(self, now_ms: int) -> Staleness:
         """The lock is held. What several modules read is stale where all of them are behind."""
-        heads = self._windows.heads
         found = [
-            staleness(
-                one, heads.held_since_of(one.offsets_topic), now_ms=now_ms, stale_after_ms=self._stale_after_ms
-            )
+            staleness(one, self._held_since_ms(one), now_ms=now_ms, stale_after_ms=self._stale_after_ms)
             for one in self._progress.values()
-            if one.caught_up and one.offsets_topic in heads.topics
+            if one.caught_up and one.offsets_topic in self._windows.heads.topics
         ]
         return min(found, key=lambda one: len(one.since_ms), default=ALL_FRESH)
+
+    def _held_since_ms(self, progress: Progress) -> dict[int, int]:
+        heads = self._windows.heads
+        rows = heads.topics[progress.offsets_topic].row_numbers()
+        return dict(enumerate(heads.held_since_of(rows).tolist()))
 
     def _stale_since_ms(self, group: str, found: Staleness) -> int | None:
         """Until everything since a restart has been read, what is known is what the snapshot holds."""
@@ -469,7 +474,7 @@ class ClusterState:
         snapshot.restore_names(windows, {name: file.table() for name in snapshot.NAMES})
         standings = restored_standings(file.table(), file.table())
         groups = Groups()
-        groups.name_topics(windows.heads.topic_names())
+        groups.name_topics(_names_by_id(windows.heads.topic_ids))
         groups.apply(RawRecord(**row) for row in file.table().to_pylist())
         with self._lock:
             self._become(windows)
@@ -489,3 +494,8 @@ def _self_report(consumer: str, topic: str, batch: CommitBatch, now_ms: int) -> 
 
 def _own_group(consumer: str) -> str:
     return f"burrow-{consumer}"
+
+
+def _names_by_id(topic_ids: Mapping[str, str]) -> dict[bytes, str]:
+    """The names of topics by their ids as records hold them."""
+    return {urlsafe_b64decode(f"{text}=="): topic for topic, text in topic_ids.items()}

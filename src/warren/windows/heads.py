@@ -1,4 +1,4 @@
-"""Where the topics end: the last observations of every partition's end offset, and its log start.
+"""Where the topics end: the last observations of every partition's end offset, and what else is known of it now.
 
 A lag is measured against the end offset at the moment of the commit, taken between the observation before it and the
 one after it. Never against an observation from before the commit alone: that is how lag comes in as 0 while it is not.
@@ -6,7 +6,8 @@ one after it. Never against an observation from before the commit alone: that is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,11 @@ LOG_START_POINTS = 12
 """Enough to tell how fast a log loses its beginning."""
 
 
-COLUMNS = ("end", "observed_ms", "newest", "lowest_end", "log_start")
+COLUMNS = ("end", "observed_ms", "newest", "lowest_end", "log_start", "last_stable", "held_since_ms", "has_leader")
+
+NOT_TOLD: Int64 = np.array([UNKNOWN], np.int64)
+ALL_LED: Bool = np.array([True])
+"""One value that stands for all partitions."""
 
 
 class HeadRows(NamedTuple):
@@ -32,6 +37,10 @@ class HeadRows(NamedTuple):
     log_start: Int64
     observed_ms: int
     cluster_id: str = ""
+    last_stable: Int64 = NOT_TOLD
+    has_leader: Bool = ALL_LED
+    topic_ids: Mapping[str, str] = MappingProxyType({})
+    """Kafka's ids of topics, as far as they were asked for now, and told."""
 
 
 class Heads:
@@ -46,6 +55,13 @@ class Heads:
         self.newest: Int64 = np.zeros(0, np.int64)
         self.lowest_end: Int64 = np.zeros(0, np.int64)  # of the remembered ones
         self.log_start: Int64 = np.zeros(0, np.int64)
+        self.last_stable: Int64 = np.zeros(0, np.int64)
+        self.held_since_ms: Int64 = np.zeros(0, np.int64)
+        self.has_leader: Bool = np.zeros(0, np.bool_)
+        self.topic_ids: dict[str, str] = {}
+        """Kafka's id of each topic whose id was ever told: another id is another topic of the same name."""
+        self.id_seen_ms: dict[str, int] = {}
+        """When the topic was seen last under this id."""
         self.history = HeadHistory()
         self.log_start_history = HeadHistory(LOG_START_POINTS)
 
@@ -75,6 +91,9 @@ class Heads:
         self.newest[rows] = 0
         self.lowest_end[rows] = UNKNOWN
         self.log_start[rows] = UNKNOWN
+        self.last_stable[rows] = UNKNOWN
+        self.held_since_ms[rows] = 0
+        self.has_leader[rows] = True
         for history in (self.history, self.log_start_history):
             history.clear(rows)
 
@@ -102,6 +121,17 @@ class Heads:
     def forget(self, topic: str) -> None:
         """The topic is gone."""
         self._blocks.release(self.topics.pop(topic))
+        self.topic_ids.pop(topic, None)
+        self.id_seen_ms.pop(topic, None)
+
+    def recreated(self, topic_ids: Mapping[str, str]) -> list[str]:
+        """The topics that were known under other ids than these."""
+        return [topic for topic, topic_id in topic_ids.items() if self.topic_ids.get(topic, topic_id) != topic_id]
+
+    def see_ids(self, topic_ids: Mapping[str, str], at_ms: int) -> None:
+        """These topics have these ids now."""
+        self.topic_ids.update(topic_ids)
+        self.id_seen_ms.update(dict.fromkeys(topic_ids, at_ms))
 
     def restore(self, end: Int64, observed_ms: Int64, log_start: Int64) -> None:
         """Take back what was written down of the adopted rows: `[slots, rows]`, in any order of slots."""
@@ -129,7 +159,10 @@ class Heads:
         return True
 
     def observe(self, rows: HeadRows) -> None:
-        """Add one observation; every topic in it must have been given room by `ensure`."""
+        """Add one observation; every topic in it must have been given room by `ensure`.
+
+        A partition that has no leader ends and begins where it did: nobody can write to it.
+        """
         starts = np.array([self.topics[name].start for name in rows.topics], np.int64)
         at = starts[rows.topic] + rows.partition
         seen, start_seen = rows.end >= 0, rows.log_start >= 0
@@ -137,6 +170,19 @@ class Heads:
         self._advance(at[seen], rows.end[seen], rows.observed_ms)
         self.history.observe(at[seen], rows.end[seen], rows.observed_ms)
         self.log_start_history.observe(at[start_seen], rows.log_start[start_seen], rows.observed_ms)
+        self.has_leader[at] = rows.has_leader
+        self._hold(at, np.where(rows.has_leader, rows.last_stable, UNKNOWN), rows.observed_ms)
+        self.see_ids(rows.topic_ids, rows.observed_ms)
+
+    def _hold(self, at: Int64, last_stable: Int64, observed_ms: int) -> None:
+        """An open transaction holds the last stable offset where it began, while the end may go on."""
+        held = (last_stable != UNKNOWN) & (last_stable < self.current(at))
+        since_ms = self.held_since_ms[at]
+        still = held & (since_ms > 0) & (last_stable == self.last_stable[at])
+        # Not later than now, though the clock may have been set back.
+        since_ms = np.where(still, np.minimum(since_ms, observed_ms), observed_ms)
+        self.held_since_ms[at] = np.where(held, since_ms, 0)
+        self.last_stable[at] = last_stable
 
     def _advance(self, at: Int64, end: Int64, observed_ms: int) -> None:
         newest_ms = self._newest_ms(at)
@@ -164,6 +210,22 @@ class Heads:
     def log_start_of(self, at: Int64) -> Int64:
         """The log start of each row in `at`, UNKNOWN where it was never observed."""
         return self._known(at, lambda known: self.log_start[known])
+
+    def last_stable_of(self, at: Int64) -> Int64:
+        """Where readers of committed records come to in each row in `at`, UNKNOWN where it was not to be had."""
+        return self._known(at, lambda known: self.last_stable[known])
+
+    def held_since_of(self, at: Int64) -> Int64:
+        """Since when (ms), at the least, the last stable offset of each row in `at` stays before the end.
+
+        0 where it does not, and where that is not known.
+        """
+        return np.maximum(self._known(at, lambda known: self.held_since_ms[known]), 0)
+
+    def has_leader_of(self, at: Int64) -> Bool:
+        """Whether each row in `at` has a leader; what is not known has one."""
+        led: Bool = self._known(at, lambda known: self.has_leader[known].astype(np.int64)) != 0
+        return led
 
     def lowest(self, at: Int64) -> Int64:
         """The lowest end offset still remembered of each row in `at`, UNKNOWN where there is none."""

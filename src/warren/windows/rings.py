@@ -136,6 +136,25 @@ class Rings(Table):
         self.lag[self.all_places(rows)] = NULL_LAG  # so that no forgotten entry waits for a head
         self.touched[rows] = True
 
+    def forget_until(self, rows: Int64, until_ms: int) -> None:
+        """Forget the entries of `rows` up to the last one not committed after `until_ms`.
+
+        The others stay, and their lags wait for other heads.
+        """
+        place, count = self._in_order(rows), self.count[rows]
+        number = np.arange(self.intervals)[:, None]
+        old = (number < count) & (self._commit_ms(place) <= until_ms)
+        forgotten = np.where(old, number + 1, 0).max(axis=0)
+        kept = (number >= forgotten) & (number < count)
+        self.lag[place] = np.where(kept, np.minimum(self.lag[place], PENDING_LAG), NULL_LAG)
+        self.count[rows] = count - forgotten
+        self.touched[rows] = True
+
+    def _commit_ms(self, place: Int64) -> Int64:
+        """When entries were committed; of a merged one the time of its first commit, once its lag is known."""
+        merged_ms: Int64 = np.maximum(PENDING_LAG - self.lag[place], 0)
+        return self.timestamp_ms[place] + merged_ms
+
     def move(self, source: Block, target: slice) -> None:
         """Copy the rings of `source` to as many `target` rows, and clear the source."""
         self.copy_rows(source.rows, target)
@@ -231,7 +250,7 @@ class Rings(Table):
             place=place,
             row=rows[column],
             offset=self.offset[place],
-            commit_ms=self.timestamp_ms[place] + (PENDING_LAG - self.lag[place]),
+            commit_ms=self._commit_ms(place),
         )
 
     def set_lag(self, waiting: Waiting, lag: Int64) -> None:

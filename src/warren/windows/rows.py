@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from warren.groups.records import RawRecord
-from warren.windows.columns import Int64
+from warren.windows.columns import UNKNOWN, Int64
 from warren.windows.commit_rows import CommitRows
 from warren.windows.heads import HeadRows
 
@@ -63,6 +63,9 @@ HEAD_ROWS = pa.schema(
         ("log_start", pa.int64()),
         ("observed_ms", pa.int64()),
         ("cluster_id", pa.string()),  # in the first row only
+        ("last_stable", pa.int64()),  # -1: not to be had
+        ("has_leader", pa.bool_()),
+        ("topic_id", pa.string()),  # in the first row of each topic only, and only if it was asked for now
     ]
 )
 
@@ -121,7 +124,15 @@ def head_rows(table: pa.Table) -> HeadRows:
         log_start=_numbers(table, "log_start"),
         observed_ms=pc.max(table["observed_ms"]).as_py() or 0,
         cluster_id=pc.max(table["cluster_id"]).as_py() or "",
+        last_stable=_numbers(table, "last_stable", UNKNOWN),
+        has_leader=pc.fill_null(table["has_leader"], True).to_numpy(),
+        topic_ids=_topic_ids(table),
     )
+
+
+def _topic_ids(table: pa.Table) -> dict[str, str]:
+    told = table.filter(pc.greater(table["topic_id"], ""))
+    return dict(zip(told["topic"].to_pylist(), told["topic_id"].to_pylist(), strict=True))
 
 
 def _only(table: pa.Table, *kinds: RowKind) -> pa.Table:
@@ -178,9 +189,9 @@ def _skipped(table: pa.Table) -> dict[str, int]:
     return dict(counts)
 
 
-def _numbers(table: pa.Table, name: str) -> Int64:
-    """A column without nulls (0 instead) as int64."""
-    numbers: Int64 = pc.fill_null(table[name], 0).to_numpy().astype(np.int64, copy=False)
+def _numbers(table: pa.Table, name: str, absent: int = 0) -> Int64:
+    """A column without nulls (`absent` instead) as int64."""
+    numbers: Int64 = pc.fill_null(table[name], absent).to_numpy().astype(np.int64, copy=False)
     return numbers
 
 

@@ -37,7 +37,15 @@ KEPT_LABELS = ("owner", "status", "since_s", "incarnation")
 
 BLOCKS = pa.schema([("group", pa.string()), ("topic", pa.string()), ("start", pa.int64()), ("length", pa.int64())])
 OWNERS = pa.schema([(name, pa.string()) for name in Owner._fields])
-TOPICS = pa.schema([("topic", pa.string()), ("start", pa.int64()), ("length", pa.int64())])
+TOPICS = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("start", pa.int64()),
+        ("length", pa.int64()),
+        ("topic_id", pa.string()),  # null if it is not known
+        ("id_seen_ms", pa.int64()),
+    ]
+)
 
 
 class Staging:
@@ -78,7 +86,10 @@ def names_of(windows: Windows) -> dict[str, pa.Table]:
     heads = windows.heads
     blocks = [(group, topic, *block) for group, topic, block in windows.blocks()]
     owners = list(windows.owners.known)
-    topics = [(topic, *block) for topic, block in heads.topics.items()]
+    topics = [
+        (topic, *block, heads.topic_ids.get(topic), heads.id_seen_ms.get(topic))
+        for topic, block in heads.topics.items()
+    ]
     used = heads.used_rows
     slots = {f"end_{slot}": heads.end[slot, :used] for slot in range(heads.intervals)}
     slots |= {f"observed_ms_{slot}": heads.observed_ms[slot, :used] for slot in range(heads.intervals)}
@@ -158,7 +169,11 @@ def resized(rings: Rings, intervals: int, min_distance_ms: int) -> Rings:
 def restore_names(windows: Windows, names: dict[str, pa.Table]) -> None:
     """Say whose the rows are that `windows`, otherwise new, has got back, and where topics end."""
     heads, table = windows.heads, names["heads"]
-    heads.adopt({row["topic"]: Block(row["start"], row["length"]) for row in names["topics"].to_pylist()})
+    topics = names["topics"].to_pylist()
+    heads.adopt({row["topic"]: Block(row["start"], row["length"]) for row in topics})
+    for row in topics:
+        if row["topic_id"] is not None:
+            heads.see_ids({row["topic"]: row["topic_id"]}, row["id_seen_ms"])
     used = table.slice(0, heads.used_rows)  # free rows at the end are not taken over
     heads.restore(_slots(used, "end"), _slots(used, "observed_ms"), used["log_start"].to_numpy())
     _restore_history(heads.history, names["history"], heads.used_rows)

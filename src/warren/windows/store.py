@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
 
 from warren.windows.columns import UNKNOWN, Block, BlockAllocator, Bool, Int64, packed, rows_of
 from warren.windows.commit_rows import CommitRows, turns
+from warren.windows.groups import Groups
 from warren.windows.heads import HeadRows, Heads
 from warren.windows.labels import FREE, NO_HEAD, NO_OWNER, Labels, Owner, Owners
 from warren.windows.rings import PENDING_LAG, Commits, Rings
@@ -36,12 +37,6 @@ class Assignment(NamedTuple):
     owners: dict[tuple[str, int], Owner]
 
 
-@dataclass(slots=True)
-class _Group:
-    code: int
-    topics: dict[str, Block] = field(default_factory=dict)
-
-
 class Windows:
     """All state of one cluster."""
 
@@ -55,9 +50,7 @@ class Windows:
         """Another number whenever rows come to belong to another partition, or are shown or not shown any more."""
         self.clock_skew_ms = 0
         """The brokers' clock, which stamps commits, less ours, which stamps heads."""
-        self._groups: dict[str, _Group] = {}
-        self._names: list[str | None] = [None]  # of groups by their code; None = free
-        self._free_codes: list[int] = []
+        self._groups = Groups()
         self._groups_of_topic: dict[str, set[str]] = {}
         self._blocks = BlockAllocator()
 
@@ -102,7 +95,10 @@ class Windows:
             self._forget_topic(topic)
         counts = np.zeros(len(rows.topics), np.int64)
         np.maximum.at(counts, rows.topic, rows.partition + 1)
-        for topic, partitions in zip(rows.topics, counts.tolist(), strict=True):
+        partition_counts = dict(zip(rows.topics, counts.tolist(), strict=True))
+        for topic in self.heads.recreated(rows.topic_ids):
+            self._forget_incarnation(topic, partition_counts[topic])
+        for topic, partitions in partition_counts.items():
             if self.heads.ensure(topic, partitions):
                 self._follow_topic(topic, partitions)
         self.heads.observe(rows)
@@ -126,12 +122,12 @@ class Windows:
     def _newest_entry_ms(self) -> Int64:
         """The time of the newest entry of each group, 0 without any, by its code."""
         at = np.flatnonzero((self.rings.count > 0) & (self.labels.group != FREE))
-        newest_ms = np.zeros(len(self._names), np.int64)
+        newest_ms = np.zeros(len(self._groups.names), np.int64)
         np.maximum.at(newest_ms, self.labels.group[at], self.rings.timestamp_ms[self.rings.newest_places(at)])
         return newest_ms
 
     def _has_owner(self) -> Bool:
-        has_owner = np.zeros(len(self._names), np.bool_)
+        has_owner = np.zeros(len(self._groups.names), np.bool_)
         has_owner[self.labels.group[self.labels.owner != NO_OWNER]] = True
         return has_owner
 
@@ -156,7 +152,7 @@ class Windows:
             return False
         for topic in list(group.topics):
             self._release(name, topic)
-        self._remove(name)
+        self._groups.remove(name)
         return True
 
     def delete_group_topic(self, name: str, topic: str) -> bool:
@@ -252,7 +248,7 @@ class Windows:
 
     def group_names(self) -> list[str | None]:
         """The names of the groups by the codes that `labels.group` holds; None where a code is free."""
-        return self._names
+        return self._groups.names
 
     # -- being written down, and read back ----------------------------------------------------------------------
 
@@ -270,7 +266,7 @@ class Windows:
     def adopt(self, blocks: Iterable[tuple[str, str, Block]]) -> None:
         """Take over rows that were laid out before; `rings`, `labels.owner` and `heads` hold their content already."""
         for name, topic, block in blocks:
-            self._group(name).topics[topic] = block
+            self._groups.ensure(name).topics[topic] = block
             self._groups_of_topic.setdefault(topic, set()).add(name)
         self._blocks.adopt(block for _, _, block in self.blocks())
         self._grow()
@@ -339,7 +335,7 @@ class Windows:
 
     def _ensure_block(self, name: str, topic: str, partitions: int) -> Block:
         """Give (group, topic) a row for each partition: as many as are needed, and as the brokers have."""
-        group = self._group(name)
+        group = self._groups.ensure(name)
         head = self.heads.topics.get(topic)
         needed = max(partitions, head.length if head else 0)
         old = group.topics.get(topic)
@@ -360,21 +356,6 @@ class Windows:
         self._groups_of_topic.setdefault(topic, set()).add(sys.intern(name))
         self._point_at_heads([(topic, block)])
         return block
-
-    def _group(self, name: str) -> _Group:
-        """A group, which may be new."""
-        group = self._groups.get(name)
-        if group is None:
-            code = self._free_codes.pop() if self._free_codes else len(self._names)
-            name = sys.intern(name)
-            self._names[code : code + 1] = [name]
-            group = self._groups[name] = _Group(code)
-        return group
-
-    def _remove(self, name: str) -> None:
-        code = self._groups.pop(name).code
-        self._names[code] = None
-        self._free_codes.append(code)
 
     def _grow(self) -> None:
         self.rings.grow(self._blocks.used_rows)
@@ -406,15 +387,38 @@ class Windows:
         for name in names:
             self.delete_group_topic(name, topic)
 
+    def _forget_incarnation(self, topic: str, partitions: int) -> None:
+        """A topic was deleted and made again while nobody looked: forget what was of the old one.
+
+        What was committed after the old one was last seen may be of the new one, and stays.
+        """
+        until_ms = self.heads.id_seen_ms[topic] + self.clock_skew_ms
+        self.heads.forget(topic)
+        for name in list(self._groups_of_topic.get(topic, ())):
+            block = self._shortened(name, topic, partitions)
+            self.rings.forget_until(block.row_numbers(), until_ms)
+            self.labels.waiting[block.rows] = True
+            self._drop_empty_groups([name])
+
+    def _shortened(self, name: str, topic: str, partitions: int) -> Block:
+        """The rows of a group's topic, of which no more than `partitions` are left."""
+        start, length = self._groups[name].topics[topic]
+        if length > partitions:
+            self._free(Block(start + partitions, length - partitions))
+            self._groups[name].topics[topic] = Block(start, partitions)
+        return self._groups[name].topics[topic]
+
     def _release(self, name: str, topic: str) -> None:
-        block = self._groups[name].topics.pop(topic)
+        self._free(self._groups[name].topics.pop(topic))
+        self._groups_of_topic[topic].discard(name)
+        if not self._groups_of_topic[topic]:
+            del self._groups_of_topic[topic]
+
+    def _free(self, block: Block) -> None:
         self.rings.clear(block.row_numbers())
         self.labels.clear(block.rows)
         self._blocks.release(block)
         self.layout += 1
-        self._groups_of_topic[topic].discard(name)
-        if not self._groups_of_topic[topic]:
-            del self._groups_of_topic[topic]
 
     def _drop_empty_groups(self, names: Iterable[str]) -> None:
         """Forget topics of these groups without any commit or owner, and groups without any topic."""
@@ -426,7 +430,7 @@ class Windows:
                 if not self.rings.count[block.rows].any() and not self.labels.owner[block.rows].any():
                     self._release(name, topic)
             if not group.topics:
-                self._remove(name)
+                self._groups.remove(name)
 
     def _visible_topics(self, name: str) -> list[str]:
         """A topic that the brokers do not have (yet) is kept, but there is no lag to show for it."""
