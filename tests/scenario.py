@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from warren.codec.groups import GroupMetadata, Member, encode_assignment, encode_group_metadata
 from warren.windows.commit_rows import CommitRows
 from warren.windows.heads import HeadRows
 from warren.windows.rows import COMMIT_ROWS, HEAD_ROWS, RowKind
@@ -57,6 +58,16 @@ def commit_table(*commits: tuple[str, str, int, int, int], source_partition: int
     ]  # fmt: skip
     rows.append({"kind": RowKind.POSITION, "partition": [source_partition], "offset": [first_order + len(commits)]})
     return pa.Table.from_pylist(rows, COMMIT_ROWS)
+
+
+def classic_group(*members: tuple[str, str, list[tuple[str, list[int]]]]) -> bytes:
+    """The record of a classic group with these members: host, client id, what is assigned."""
+    made = [
+        Member(f"{client_id}-member", None, client_id, host, 1, 1, b"", encode_assignment(assigned))
+        for host, client_id, assigned in members
+    ]
+    leader = made[0].member_id if made else None
+    return encode_group_metadata(GroupMetadata("consumer", 7, "range" if made else None, leader, 1, made), 3)
 
 
 class Story:

@@ -6,9 +6,8 @@ The pipeline writes here, everything that shows or sends reads here.
 from __future__ import annotations
 
 import threading
-from base64 import urlsafe_b64decode
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -18,7 +17,7 @@ import structlog
 from warren.errors import StartOverError
 from warren.groups.groups import GroupBrief, Groups
 from warren.groups.records import RawRecord
-from warren.groups.views import GroupView
+from warren.groups.views import GroupType, GroupView
 from warren.poison import tell_poison
 from warren.progress import ALL_FRESH, Progress, Staleness, staleness
 from warren.rules.clock import ClockSkew
@@ -28,6 +27,7 @@ from warren.rules.listing import (
     Selection,
     TopicPartition,
     TopicReader,
+    groups_without_offsets,
     list_groups,
     partitions_of,
     readers_of,
@@ -38,8 +38,8 @@ from warren.rules.standing import Change, Standing, Standings, note_statuses, re
 from warren.rules.verdict import GroupVerdict, facts_of, judge_group
 from warren.snapshots import Header, SnapshotError, SnapshotReader, SnapshotWriter
 from warren.windows import snapshot
-from warren.windows.commit_rows import CommitRows, commits_of_one_group
 from warren.windows.columns import Int64
+from warren.windows.commit_rows import CommitRows, commits_of_one_group
 from warren.windows.labels import Owner
 from warren.windows.rings import Rings
 from warren.windows.rows import CommitBatch, Poison, commit_batch, head_rows
@@ -80,6 +80,7 @@ class ClusterState:
         settings: Settings,
         offsets_topics: dict[str, str],
         policy: Policy = NO_POLICY,
+        *,
         stale_after_ms: int = STALE_AFTER_MS,
     ) -> None:
         self.name = name
@@ -139,7 +140,7 @@ class ClusterState:
             self._check_identity(rows.cluster_id)
             self._windows.apply_heads(rows)
             if rows.topic_ids:
-                self._assign(self._groups.name_topics(_names_by_id(self._windows.heads.topic_ids)))
+                self._assign(self._groups.name_topics(self._windows.heads.names_by_id()))
             for progress in self._progress.values():
                 ends = self._windows.topic_ends(progress.offsets_topic) or []
                 progress.confirm(dict(enumerate(ends)), rows.observed_ms)
@@ -266,14 +267,22 @@ class ClusterState:
         with self._lock:
             return self._groups.brief(group)
 
-    def groups_without_offsets(self) -> dict[str, GroupBrief]:
+    def groups_without_offsets(self) -> list[str]:
         """Groups that exist, but have nothing in the offsets topic to be judged by: share groups, and new ones."""
         with self._lock:
-            return {
-                group: brief
-                for group, brief in self._groups.briefs().items()
-                if not self._windows.topics_of_group(group)
-            }
+            return groups_without_offsets(self._windows, self._groups)
+
+    def groups_by_type(self) -> dict[str, int]:
+        """How many groups of each type are known, also those without offsets."""
+        with self._lock:
+            names = {*self._windows.groups(), *self._groups.briefs()} - self._own_groups
+            counts = Counter(self._groups.brief(name).type.value for name in names)
+        return {kind.value: counts[kind.value] for kind in GroupType}
+
+    def topic_id_of(self, topic: str) -> str | None:
+        """Kafka's own name of a topic; None if it is not known."""
+        with self._lock:
+            return self._windows.heads.topic_ids.get(topic)
 
     def staleness(self, *, now_ms: int) -> Staleness:
         """Of which partitions of the offsets topic, and so of which groups, nothing new is known, and since when."""
@@ -318,7 +327,9 @@ class ClusterState:
         """Some of the groups, with what is said about each now, by their own rule set or another one."""
         with self._lock:
             evaluation = self._evaluation(now_ms, rule_set)
-            return list_groups(self._windows, evaluation, self._standings, selection, self.settings, self._groups)
+            return list_groups(
+                self._windows, self._groups, evaluation, self._standings, selection, settings=self.settings
+            )
 
     def readers_of(self, topic: str, *, now_ms: int) -> list[TopicReader]:
         """The groups that use a topic, with what is said about their part of it now."""
@@ -474,7 +485,7 @@ class ClusterState:
         snapshot.restore_names(windows, {name: file.table() for name in snapshot.NAMES})
         standings = restored_standings(file.table(), file.table())
         groups = Groups()
-        groups.name_topics(_names_by_id(windows.heads.topic_ids))
+        groups.name_topics(windows.heads.names_by_id())
         groups.apply(RawRecord(**row) for row in file.table().to_pylist())
         with self._lock:
             self._become(windows)
@@ -494,8 +505,3 @@ def _self_report(consumer: str, topic: str, batch: CommitBatch, now_ms: int) -> 
 
 def _own_group(consumer: str) -> str:
     return f"burrow-{consumer}"
-
-
-def _names_by_id(topic_ids: Mapping[str, str]) -> dict[bytes, str]:
-    """The names of topics by their ids as records hold them."""
-    return {urlsafe_b64decode(f"{text}=="): topic for topic, text in topic_ids.items()}

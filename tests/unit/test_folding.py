@@ -6,23 +6,28 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.scenario import classic_group
 from warren.codec.commits import OffsetCommit, encode_offset_commit
-from warren.codec.groups import GroupMetadata, Member, encode_assignment, encode_group_metadata
-from warren.codec.keys import encode_group_key, encode_offset_key
-from warren.sources.folding import Folder, FoldSettings
+from warren.codec.keys import (
+    GroupRecordType,
+    GroupWideKey,
+    MemberKey,
+    encode_group_key,
+    encode_group_record_key,
+    encode_offset_key,
+)
+from warren.groups.records import RawRecord
+from warren.sources.folding import POISON_EXAMPLES, BatchProgress, Folder, FoldSettings
 from warren.sources.reading import Records
-from warren.windows.labels import Owner
-from warren.windows.rows import CommitBatch, commit_batch
-from warren.windows.store import Assignment
+from warren.windows.rows import CommitBatch, Poison, commit_batch
 
 
-def commit_value(offset: int, timestamp_ms: int) -> bytes:
-    return encode_offset_commit(OffsetCommit(offset, -1, "", timestamp_ms, -1, None), 4)
+def commit_value(offset: int, timestamp_ms: int, topic_id: bytes | None = None) -> bytes:
+    return encode_offset_commit(OffsetCommit(offset, -1, "", timestamp_ms, -1, topic_id), 4)
 
 
 def group_value(*owned: tuple[str, list[int]]) -> bytes:
-    member = Member("m", None, "app", "/10.0.0.7", 1, 1, b"", encode_assignment(owned))
-    return encode_group_metadata(GroupMetadata("consumer", 1, "range", "m", 1, [member]), 3)
+    return classic_group(("/10.0.0.7", "app", list(owned)))
 
 
 def folded(records: list[tuple[bytes | None, bytes | None]], **settings: object) -> CommitBatch:
@@ -30,7 +35,7 @@ def folded(records: list[tuple[bytes | None, bytes | None]], **settings: object)
     numbers = list(range(len(records)))
     where = np.full(len(records), 7), np.array(numbers)
     folder.add(Records(*where, [key for key, _ in records], [value for _, value in records]))
-    return commit_batch(pa.Table.from_batches(folder.rows({7: len(records)}, {})), {})
+    return commit_batch(pa.Table.from_batches(folder.rows(BatchProgress({7: len(records)}, {}))), {})
 
 
 def test_commits_become_rows_and_the_position_is_told() -> None:
@@ -56,7 +61,7 @@ def test_what_cannot_be_decoded_is_counted_by_kind_and_hides_nothing() -> None:
         [
             (None, b"x"),
             (b"\x00", b"x"),
-            (b"\x00\x07junk", b"x"),
+            (b"\x00\x63junk", b"x"),
             (key, b"\x00\x09" + bytes(30)),
             (key, b"\x00"),
             (encode_group_key("g"), b"\x00\x63"),
@@ -66,7 +71,7 @@ def test_what_cannot_be_decoded_is_counted_by_kind_and_hides_nothing() -> None:
 
     assert batch.skipped == {
         "malformed": 3,
-        "record type 7": 1,
+        "record type 99": 1,
         "offset commit value version 9": 1,
         "group metadata value version 99": 1,
     }
@@ -90,17 +95,81 @@ def test_a_commit_after_a_tombstone_stands_after_it() -> None:
     assert batch.commits.timestamp_ms.tolist() == [-1, 2000]
 
 
-def test_only_the_last_assignment_of_a_group_counts() -> None:
+def test_only_the_last_record_of_a_key_leaves_the_worker() -> None:
+    key, last = encode_group_key("g"), group_value(("t", [1]))
+    batch = folded([(key, group_value(("t", [0, 1]))), (key, last)])
+
+    assert batch.group_records == [RawRecord(7, 1, key, last)]
+
+
+def test_a_tombstone_of_a_group_leaves_as_one() -> None:
     key = encode_group_key("g")
-    batch = folded([(key, group_value(("t", [0, 1]))), (key, group_value(("t", [1])))])
 
-    assert batch.assignments == [Assignment("g", {("t", 1): Owner("/10.0.0.7", "app")})]
+    assert folded([(key, group_value(("t", [0]))), (key, None)]).group_records == [RawRecord(7, 1, key, None)]
 
 
-def test_a_group_tombstone_clears_owners() -> None:
-    key = encode_group_key("g")
+def test_a_record_of_a_group_that_cannot_be_decoded_does_not_hide_the_good_one_before_it() -> None:
+    key, good = encode_group_key("g"), group_value(("t", [0]))
+    batch = folded([(key, good), *[(key, b"\x00\x63")] * 10])
 
-    assert folded([(key, group_value(("t", [0]))), (key, None)]).assignments == [Assignment("g", {})]
+    assert batch.group_records == [RawRecord(7, 0, key, good)]
+    assert batch.skipped == {"group metadata value version 99": 10}
+
+
+def test_what_members_are_to_have_one_day_is_checked_but_stays_behind() -> None:
+    key = encode_group_record_key(MemberKey(GroupRecordType.CONSUMER_MEMBER_TARGET, "g", "m"))
+    batch = folded([(key, b"\x00\x00\x01\x00"), (key, b"\x00\x00\x7f")])
+
+    assert (batch.group_records, batch.skipped) == ([], {"malformed": 1})
+
+
+def test_a_member_whose_assignment_cannot_be_read_is_counted_and_the_group_is_told() -> None:
+    value = group_value(("t", [0])).replace(b"\x00\x01t", b"\x7f\xfft")
+    batch = folded([(encode_group_key("g"), value)])
+
+    assert batch.skipped == {"member assignment": 1}
+    assert [one.value for one in batch.group_records] == [value]
+
+
+def test_examples_of_what_cannot_be_decoded_tell_where_it_lies_and_why() -> None:
+    key = encode_offset_key("g", "t", 0)
+    unknown = encode_group_record_key(GroupWideKey(GroupRecordType.CONSUMER_GROUP, "g")).replace(b"\x03", b"\x63", 1)
+    batch = folded([(key, commit_value(1, 1)), (key, b"\x00"), (unknown, b""), (b"", b"")])
+
+    told = {(one.source_partition, one.offset, one.record_type, one.kind) for one in batch.poison}
+    assert told == {(7, 1, 1, "malformed"), (7, 2, 99, "record type 99"), (7, 3, -1, "malformed")}
+    assert all(one.detail for one in batch.poison)
+
+
+def test_few_examples_stand_for_many() -> None:
+    key = encode_offset_key("g", "t", 0)
+    batch = folded([(key, b"\x00\x09" + bytes(30)), (b"\x00", b""), (key, b"\x00")] * 1000)
+
+    assert batch.skipped == {"malformed": 2000, "offset commit value version 9": 1000}
+    assert len(batch.poison) == 2 * POISON_EXAMPLES
+    assert isinstance(batch.poison[0], Poison)
+
+
+OLD_ID, NEW_ID = bytes(range(16)), bytes(range(16, 32))
+
+
+def test_what_was_committed_to_the_topic_before_it_was_made_anew_stays_behind() -> None:
+    key = encode_offset_key("g", "t", 0)
+    old, new = commit_value(900, 1000, OLD_ID), commit_value(3, 2000, NEW_ID)
+    batch = folded([(key, old), (key, old), (key, new)])
+
+    assert batch.commits.offset.tolist() == [-1, 3]
+    assert batch.commits.tombstone.tolist() == [True, False]
+    assert batch.commits.order.tolist() == [1, 2]
+
+
+def test_a_commit_that_does_not_tell_its_topic_id_is_not_another_topic() -> None:
+    key = encode_offset_key("g", "t", 0)
+    batch = folded([(key, commit_value(1, 1, OLD_ID)), (key, commit_value(2, 2)), (key, commit_value(3, 3, OLD_ID))])
+
+    assert batch.commits.offset.tolist() == [1, 2, 3]
+    assert batch.commits.incarnation is not None
+    assert (batch.commits.incarnation != 0).tolist() == [True, False, True]
 
 
 def test_groups_that_are_not_wanted_stay_out_with_their_members() -> None:
@@ -110,14 +179,14 @@ def test_groups_that_are_not_wanted_stay_out_with_their_members() -> None:
     batch = folded(records, allow=("", "^app"), deny=("", "test$"))
 
     assert batch.commits.pairs == [("app-1", "t")]
-    assert batch.assignments == []
+    assert batch.group_records == []
 
 
 def test_rows_before_the_applied_position_are_left_out() -> None:
     folder = Folder(FoldSettings(3, 0))
     key = encode_offset_key("g", "t", 0)
     folder.add(Records(np.array([7, 7]), np.array([4, 5]), [key, key], [commit_value(1, 1), commit_value(2, 2)]))
-    batch = commit_batch(pa.Table.from_batches(folder.rows({7: 6}, {})), {7: 5})
+    batch = commit_batch(pa.Table.from_batches(folder.rows(BatchProgress({7: 6}, {}))), {7: 5})
 
     assert batch.commits.offset.tolist() == [2]
 
@@ -143,6 +212,6 @@ def test_d2_a_commit_of_the_future_was_made_when_the_broker_wrote_it(
     value = commit_value(42, committed_ms)
     key = encode_offset_key("g", "t", 0)
     folder.add(Records(np.array([7]), np.array([0]), [key], [value], 10_000, lambda _: stamp_ms))
-    batch = commit_batch(pa.Table.from_batches(folder.rows({7: 1}, {})), {})
+    batch = commit_batch(pa.Table.from_batches(folder.rows(BatchProgress({7: 1}, {}))), {})
 
     assert batch.commits.timestamp_ms.tolist() == [taken_ms]

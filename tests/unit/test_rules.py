@@ -86,6 +86,11 @@ def windows_of(
         owners=[Owner()] * len(partitions),
         last_status=np.zeros(len(partitions), np.int8),
         since_s=np.zeros(len(partitions), np.int64),
+        last_stable=current,
+        held_since_ms=np.zeros(len(partitions), np.int64),
+        readable_end=current,
+        has_leader=np.ones(len(partitions), np.bool_),
+        is_of_another=np.zeros(len(partitions), np.bool_),
     )
 
 

@@ -16,8 +16,9 @@ from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tests.scenario import commit_table
+from tests.scenario import classic_group, commit_table
 from warren import __version__
+from warren.codec.keys import encode_group_key
 from warren.config.load import for_bootstrap
 from warren.keeper import Keeper
 from warren.rules.listing import SortKey
@@ -70,10 +71,9 @@ def commits(second: int, at: int) -> pa.Table:
 
 MEMBERS = pa.Table.from_pylist(
     [
-        {"kind": RowKind.GROUP, "source_partition": 0, "group": "billing", "order": [16]},
         {
-            "kind": RowKind.OWNER, "group": "billing", "topic": "orders", "partition": [0],
-            "owner": "/10.0.0.1", "client_id": "billing-7",
+            "kind": RowKind.GROUP_RECORD, "source_partition": 0, "order": [16],
+            "key": encode_group_key("billing"), "value": classic_group(("/10.0.0.1", "billing-7", [("orders", [0])])),
         },
         {"kind": RowKind.SKIPPED, "reason": "unknown key type", "offset": [3]},
         {"kind": RowKind.POSITION, "partition": [0], "offset": [24]},

@@ -19,7 +19,7 @@ class GroupBrief(NamedTuple):
 
 
 class Groups:
-    """The groups of one cluster by their records. A group that has offsets only is not known here: it is a simple one."""
+    """The groups of one cluster by their records; one that has offsets only is not known here: it is a simple one."""
 
     def __init__(self) -> None:
         self._records = GroupRecords()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from fnmatch import translate
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from warren.groups.groups import GroupBrief, Groups
+from warren.groups.views import GroupType
 from warren.model import Status
 from warren.rules.evaluation import Cause, Evaluation, ages_s, causes
 from warren.rules.rule import Settings
@@ -16,6 +18,8 @@ from warren.rules.standing import Standings
 from warren.windows.columns import UNKNOWN, Bool, Int64
 from warren.windows.head_history import Float64
 from warren.windows.store import Windows
+
+T = TypeVar("T", int, float)
 
 
 class SortKey(StrEnum):
@@ -37,6 +41,7 @@ class Selection(NamedTuple):
     name: str = ""
     topic: str = ""
     owner: str = ""
+    types: frozenset[GroupType] = frozenset()
     sort: SortKey = SortKey.SEVERITY
     reverse: bool = False
     limit: int = 100
@@ -47,6 +52,9 @@ class GroupSummary(NamedTuple):
     """One group in a list."""
 
     group: str
+    brief: GroupBrief
+    stale_since_ms: int | None
+    """Since when nothing new is known of it."""
     status: Status
     since_ms: int | None
     partitions: int
@@ -66,6 +74,8 @@ class GroupPage(NamedTuple):
     matching: int
     by_status: dict[Status, int]
     groups: list[GroupSummary]
+    unjudged: list[str]
+    """Groups of which there are no offsets to judge them by: they come after all others, by name."""
 
 
 class _Found(NamedTuple):
@@ -75,21 +85,43 @@ class _Found(NamedTuple):
 
 
 def list_groups(
-    windows: Windows, evaluation: Evaluation, standings: Standings, selection: Selection, settings: Settings
+    windows: Windows,
+    groups: Groups,
+    evaluation: Evaluation,
+    standings: Standings,
+    selection: Selection,
+    *,
+    settings: Settings,
 ) -> GroupPage:
     """The store must be as it was evaluated, but for new commits."""
     lag_s = _max_lag_s(windows, evaluation)
-    wanted = np.flatnonzero(_wanted(windows, evaluation, selection))
+    wanted = np.flatnonzero(_wanted(windows, groups, evaluation, selection))
+    unjudged = _unjudged(windows, groups, selection)
     ordered = _ordered(wanted, evaluation, lag_s, standings, selection)
     codes = ordered[selection.offset : selection.offset + selection.limit].tolist()
     found = zip(codes, lag_s[codes].tolist(), causes(windows, evaluation, codes, settings), strict=True)
     counts = np.bincount(evaluation.group_status, minlength=Status.ERR + 1).tolist()
     return GroupPage(
         now_ms=evaluation.now_ms,
-        matching=len(wanted),
+        matching=len(wanted) + len(unjudged),
         by_status={status: counts[status] for status in (Status.OK, Status.WARN, Status.ERR)},
-        groups=[_summary(windows, evaluation, standings, _Found(*one)) for one in found],
+        groups=[_summary(windows, groups, evaluation, standings, _Found(*one)) for one in found],
+        unjudged=unjudged[max(selection.offset - len(wanted), 0) :][: selection.limit - len(codes)],
     )
+
+
+def groups_without_offsets(windows: Windows, groups: Groups) -> list[str]:
+    """Groups that exist, but have nothing in the offsets topic that they could be judged by, by name."""
+    return sorted(name for name in groups.briefs() if not windows.topics_of_group(name))
+
+
+def _unjudged(windows: Windows, groups: Groups, selection: Selection) -> list[str]:
+    """Those of them that are wanted: they have no status, no topic and no owner to be found by."""
+    if selection.statuses or selection.topic or selection.owner:
+        return []
+    fits = pattern_of(selection.name).match
+    names = [name for name in groups_without_offsets(windows, groups) if fits(name)]
+    return [name for name in names if not selection.types or groups.brief(name).type in selection.types]
 
 
 def pattern_of(text: str) -> re.Pattern[str]:
@@ -98,13 +130,15 @@ def pattern_of(text: str) -> re.Pattern[str]:
     return re.compile(translate(text if has_wildcard else f"*{text}*"), re.IGNORECASE)
 
 
-def _wanted(windows: Windows, evaluation: Evaluation, selection: Selection) -> Bool:
+def _wanted(windows: Windows, groups: Groups, evaluation: Evaluation, selection: Selection) -> Bool:
     wanted = evaluation.group_status > 0
     if selection.statuses:
         wanted &= np.isin(evaluation.group_status, list(selection.statuses))
     if selection.name:
         fits = pattern_of(selection.name).match
         wanted &= np.array([bool(name and fits(name)) for name in evaluation.names], np.bool_)
+    if selection.types:
+        wanted &= np.array([groups.brief(name or "").type in selection.types for name in evaluation.names], np.bool_)
     if selection.topic:
         fits = pattern_of(selection.topic).match
         named = {group for topic in windows.topics() if fits(topic) for group in windows.groups_of_topic(topic)}
@@ -159,12 +193,16 @@ def _keys(codes: Int64, evaluation: Evaluation, lag_s: Float64, standings: Stand
             return [total_lag]
 
 
-def _summary(windows: Windows, evaluation: Evaluation, standings: Standings, found: _Found) -> GroupSummary:
+def _summary(
+    windows: Windows, groups: Groups, evaluation: Evaluation, standings: Standings, found: _Found
+) -> GroupSummary:
     code, lag_s, cause = found
     name = str(evaluation.names[code])
     standing, status = standings.groups.get(name), Status(int(evaluation.group_status[code]))
     return GroupSummary(
         group=name,
+        brief=groups.brief(name),
+        stale_since_ms=_stale_since_ms(evaluation, code),
         status=status,
         since_ms=standing.since_ms if standing and standing.status == status else None,
         partitions=int(evaluation.partitions[code]),
@@ -175,6 +213,12 @@ def _summary(windows: Windows, evaluation: Evaluation, standings: Standings, fou
         topics=windows.topics_of_group(name),
         cause=cause,
     )
+
+
+def _stale_since_ms(evaluation: Evaluation, code: int) -> int | None:
+    """It was judged as of then, if that is not now."""
+    as_of_ms = evaluation.now_ms if evaluation.as_of_ms is None else int(evaluation.as_of_ms[code])
+    return as_of_ms if as_of_ms < evaluation.now_ms else None
 
 
 class TopicReader(NamedTuple):
@@ -215,6 +259,9 @@ class TopicPartition(NamedTuple):
 
     end: int | None
     log_start: int | None
+    last_stable: int | None
+    has_leader: bool
+    held_since_ms: int | None
     produced_per_s: float | None
 
 
@@ -225,6 +272,17 @@ def partitions_of(windows: Windows, topic: str, now_ms: int) -> list[TopicPartit
         return None
     rows, heads = block.row_numbers(), windows.heads
     rate = heads.history.rate_per_s(rows, np.full(len(rows), now_ms - RATE_MS))
-    columns = (heads.current(rows).tolist(), heads.log_start_of(rows).tolist(), rate.tolist())
-    told = zip(*columns, strict=True)
-    return [TopicPartition(*(None if value == UNKNOWN else value for value in one)) for one in told]
+    offsets = (heads.current(rows), heads.log_start_of(rows), heads.last_stable_of(rows))
+    columns = (*offsets, heads.has_leader_of(rows), heads.held_since_of(rows), rate)
+    return [
+        TopicPartition(
+            _known(end), _known(log_start), _known(last_stable), has_leader, held_since_ms or None, _known(per_s)
+        )
+        for end, log_start, last_stable, has_leader, held_since_ms, per_s in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
+    ]
+
+
+def _known(value: T) -> T | None:
+    return None if value == UNKNOWN else value

@@ -52,6 +52,10 @@ class Rule(IntEnum):
     # asked of any verdict where thresholds are set
     OVER_RECORDS = 16
     OVER_SECONDS = 17
+    # asked by the rule set `warren` only
+    ONLY_MARKS = 18
+    OPEN_TRANSACTION = 19
+    HANGING_TRANSACTION = 20
 
 
 STATUS_OF_RULE = {
@@ -64,6 +68,7 @@ STATUS_OF_RULE = {
     Rule.CLIMBING: Status.WARN,
     Rule.OVER_RECORDS: Status.WARN,
     Rule.OVER_SECONDS: Status.WARN,
+    Rule.HANGING_TRANSACTION: Status.WARN,
 }
 """What each rule makes of a partition; the ones that are not here make it OK."""
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from warren.model import Status
 from warren.rules import warren
+from warren.rules.conditions import Condition, conditions_of
 from warren.rules.insight import Insight, LogFacts, Threshold, apply_thresholds, first_unread, insight
 from warren.rules.reasons import reason
 from warren.rules.rule import Rule, Settings, Verdicts
@@ -78,6 +79,9 @@ class PartitionVerdict(NamedTuple):
     insight: PartitionInsight
     since_ms: int | None
     """Since when it is in this status; None before the first evaluation of all groups."""
+    last_stable: int | None
+    """Where the partition ends for readers of committed records."""
+    conditions: list[Condition]
 
     @property
     def start(self) -> Entry | None:
@@ -167,6 +171,8 @@ def _partition_verdicts(
                 log_start=_known(int(windows.log_start[i])),
                 insight=PartitionInsight(*(None if value < 0 else value for value in told)),
                 since_ms=_since_ms(windows, i, status, judged_ms),
+                last_stable=_known(int(windows.last_stable[i])),
+                conditions=conditions_of(windows, i, judged_ms),
             )
         )
     return partitions

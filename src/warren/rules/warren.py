@@ -50,6 +50,9 @@ SHORTEST_SILENCE_MS = 60_000
 SILENCE_OF_A_NEW_GROUP_MS = 300_000
 """Kafka's default max.poll.interval.ms: who takes longer for one batch is put out of the group."""
 
+LONGEST_TRANSACTION_MS = 900_000
+"""Kafka's default transaction.max.timeout.ms: by then the broker itself has ended every transaction that it can."""
+
 SHORTEST_DISTANCE_MS = 5_000
 """Kafka's default auto.commit.interval.ms: who commits more often still reads ahead about as far."""
 
@@ -67,7 +70,11 @@ def rules(
     silent_ms = silence_ms(window, unread_since_ms, now_ms, clock_skew_ms)
     excused = (unread_since_ms <= 0) & was_at_end_lately(of, allowed)
     much = np.maximum(read_in_one_go(window, distance_ms), allowed)
+    held, hangs = is_held(of, allowed), now_ms - of.held_since_ms > LONGEST_TRANSACTION_MS
     questions = [
+        (Rule.ONLY_MARKS, of.newest_offset + allowed >= of.readable_end),
+        (Rule.HANGING_TRANSACTION, held & hangs),
+        (Rule.OPEN_TRANSACTION, held),
         (Rule.SILENT, (silent_ms > longest_usual_silence_ms(window, distance_ms)) & ~excused),
         (Rule.WENT_BACK, has_gone_back(window)),
         (Rule.TOO_FEW_COMMITS, window.length < ENOUGH_COMMITS),
@@ -77,6 +84,16 @@ def rules(
         (Rule.CAUGHT_UP_LATELY, was_caught_up(window, allowed)),
     ]
     return first_yes(questions, otherwise=Rule.NOT_CLIMBING)
+
+
+def is_held(of: Partitions, allowed_lag: int) -> Bool:
+    """Whether all is read that readers of committed records get: an open transaction keeps the rest from them.
+
+    Who has committed beyond it reads uncommitted records, too, and is not held.
+    """
+    unread = of.last_stable - of.newest_offset
+    held: Bool = (of.held_since_ms > 0) & (of.last_stable != UNKNOWN) & (unread >= 0) & (unread <= allowed_lag)
+    return held
 
 
 def first_too_many(of: Partitions, settings: Settings) -> Int64:
@@ -170,7 +187,17 @@ def read_in_one_go(window: Window, distance_ms: Int64) -> Int64:
 
 
 OWN_RULES = frozenset(
-    {Rule.SILENT, Rule.WENT_BACK, Rule.TOO_FEW_COMMITS, Rule.UNKNOWN_LAG, Rule.CLIMBING, Rule.NOT_CLIMBING}
+    {
+        Rule.SILENT,
+        Rule.WENT_BACK,
+        Rule.TOO_FEW_COMMITS,
+        Rule.UNKNOWN_LAG,
+        Rule.CLIMBING,
+        Rule.NOT_CLIMBING,
+        Rule.ONLY_MARKS,
+        Rule.OPEN_TRANSACTION,
+        Rule.HANGING_TRANSACTION,
+    }
 )
 """The rules that only this rule set has."""
 
@@ -189,6 +216,15 @@ def reason(rule: Rule, entries: list[Entry], lag: int, now_ms: int) -> str:
             return f"lag {lag:,}, but only {len(entries)} of at least {ENOUGH_COMMITS} commits seen to tell a trend"
         case Rule.UNKNOWN_LAG:
             return f"lag {lag:,}, but known at only {len(lags)} of {len(entries)} commits, too few to tell a trend"
+        case Rule.ONLY_MARKS:
+            return f"the {lag:,} offsets up to the end are marks of transactions, all records are read"
+        case Rule.OPEN_TRANSACTION:
+            return f"lag {lag:,}, but an open transaction keeps it from readers of committed records; the rest is read"
+        case Rule.HANGING_TRANSACTION:
+            longest_min = LONGEST_TRANSACTION_MS // 60_000
+            return (
+                f"lag {lag:,} behind a transaction that has been open for over {longest_min} minutes; the rest is read"
+            )
         case Rule.CLIMBING:
             return f"lag climbs over the last {len(entries)} commits: from {lags[0]:,} to {lags[-1]:,}, {lag:,} now"
         case _:

@@ -75,7 +75,7 @@ class Folder:
         self._codes: dict[bytes | None, int] = {}  # key bytes -> place in _keys, or -1 if it is not a commit's
         self._keys: list[OffsetKey] = []
         self._source_partitions: list[int] = []
-        self._chunks: list[tuple[Int64, ...]] = []
+        self._chunks: list[tuple[NDArray[np.integer[Any]], ...]] = []
         self._group_keys: dict[bytes, GroupRecordKey | None] = {}  # None if the group is not wanted
         self._group_records: dict[bytes, RawRecord] = {}
         self._skipped: Counter[str] = Counter()

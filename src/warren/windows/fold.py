@@ -35,7 +35,8 @@ def replaced_before(key: Int64, incarnation: Int64) -> Int64:
     """
     told = np.flatnonzero(incarnation)
     another = (key[told[1:]] == key[told[:-1]]) & (incarnation[told[1:]] != incarnation[told[:-1]])
-    return told[1:][another] - 1
+    before: Int64 = told[1:][another] - 1
+    return before
 
 
 def _sum_after(flag: Bool, same_key: Bool) -> Int64:

@@ -6,12 +6,14 @@ one after it. Never against an observation from before the commit alone: that is
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
+from warren.codec.commits import incarnation_of
 from warren.windows.columns import UNKNOWN, Block, BlockAllocator, Bool, Int64, grown, packed
 from warren.windows.head_history import HeadHistory
 from warren.windows.rings import NULL_LAG, PENDING_LAG
@@ -20,7 +22,18 @@ LOG_START_POINTS = 12
 """Enough to tell how fast a log loses its beginning."""
 
 
-COLUMNS = ("end", "observed_ms", "newest", "lowest_end", "log_start", "last_stable", "held_since_ms", "has_leader")
+COLUMNS = (
+    "end",
+    "observed_ms",
+    "newest",
+    "lowest_end",
+    "log_start",
+    "last_stable",
+    "held_since_ms",
+    "has_leader",
+    "marks_from",
+    "marks_end",
+)
 
 NOT_TOLD: Int64 = np.array([UNKNOWN], np.int64)
 ALL_LED: Bool = np.array([True])
@@ -58,6 +71,8 @@ class Heads:
         self.last_stable: Int64 = np.zeros(0, np.int64)
         self.held_since_ms: Int64 = np.zeros(0, np.int64)
         self.has_leader: Bool = np.zeros(0, np.bool_)
+        self.marks_from: Int64 = np.zeros(0, np.int64)
+        self.marks_end: Int64 = np.zeros(0, np.int64)  # from the one to the other there are no records
         self.topic_ids: dict[str, str] = {}
         """Kafka's id of each topic whose id was ever told: another id is another topic of the same name."""
         self.id_seen_ms: dict[str, int] = {}
@@ -94,6 +109,7 @@ class Heads:
         self.last_stable[rows] = UNKNOWN
         self.held_since_ms[rows] = 0
         self.has_leader[rows] = True
+        self.marks_from[rows] = self.marks_end[rows] = UNKNOWN
         for history in (self.history, self.log_start_history):
             history.clear(rows)
 
@@ -226,6 +242,25 @@ class Heads:
         """Whether each row in `at` has a leader; what is not known has one."""
         led: Bool = self._known(at, lambda known: self.has_leader[known].astype(np.int64)) != 0
         return led
+
+    def readable_end_of(self, at: Int64) -> Int64:
+        """Behind which offset of each row in `at` there are no records, only marks of transactions; else its end."""
+        end = self.current(at)
+        known = self._known(at, lambda known: self.marks_end[known])
+        return np.where((known == end) & (end >= 0), self._known(at, lambda known: self.marks_from[known]), end)
+
+    def note_marks(self, row: int, start: int, end: int) -> None:
+        """A row was looked into: from `start` to `end` there are no records."""
+        self.marks_from[row], self.marks_end[row] = start, end
+
+    def incarnation(self, topic: str) -> int:
+        """A number for the id of a topic, 0 if it is not known."""
+        text = self.topic_ids.get(topic)
+        return incarnation_of(urlsafe_b64decode(f"{text}==")) if text else 0
+
+    def names_by_id(self) -> dict[bytes, str]:
+        """The names of topics by their ids as records hold them."""
+        return {urlsafe_b64decode(f"{text}=="): topic for topic, text in self.topic_ids.items()}
 
     def lowest(self, at: Int64) -> Int64:
         """The lowest end offset still remembered of each row in `at`, UNKNOWN where there is none."""

@@ -175,7 +175,10 @@ def _group_records(table: pa.Table, applied: dict[int, int]) -> list[RawRecord]:
 
 def _poison(table: pa.Table) -> list[Poison]:
     columns = (table[name].to_pylist() for name in ("source_partition", "order", "record_type", "reason", "detail"))
-    return [Poison(where, order, kind, reason, detail) for where, [order], kind, reason, detail in zip(*columns, strict=True)]
+    return [
+        Poison(where, order, kind, reason, detail)
+        for where, [order], kind, reason, detail in zip(*columns, strict=True)
+    ]
 
 
 def _offset_by_partition(table: pa.Table) -> dict[int, int]:

@@ -203,6 +203,8 @@ class Windows:
             owners=[self.owners.known[code] for code in self.labels.owner[at].tolist()],
             last_status=self.labels.status[at],
             since_s=self.labels.since_s[at].astype(np.int64),
+            has_leader=self.heads.has_leader_of(numbers.head_row),
+            is_of_another=self._is_of_another(at, np.repeat([self.heads.incarnation(one) for one in topics], lengths)),
         )
 
     def outline(self, at: Int64) -> Outline:
@@ -226,6 +228,9 @@ class Windows:
             window=self.rings.windows(at),
             lowest_head=self.heads.lowest(outline.head_row),
             log_start=self.heads.log_start_of(outline.head_row),
+            last_stable=self.heads.last_stable_of(outline.head_row),
+            held_since_ms=self.heads.held_since_of(outline.head_row),
+            readable_end=self.heads.readable_end_of(outline.head_row),
         )
 
     def shown_rows(self) -> Int64:
@@ -292,6 +297,12 @@ class Windows:
         for i in np.flatnonzero(~newer & ~empties).tolist():
             place, offset = int(at[i]), int(rows.offset[i])
             self.rings.insert(place, offset, int(rows.timestamp_ms[i]), int(rows.order[i]), now_ms)
+
+    def _is_of_another(self, at: Int64, incarnation: Int64) -> Bool:
+        """Which windows are of commits to another incarnation of their topic than this."""
+        known = self.labels.incarnation[at]
+        another: Bool = (known != 0) & (incarnation != 0) & (known != incarnation) & (self.rings.count[at] > 0)
+        return another
 
     def _is_anew(self, at: Int64, incarnation: Int64) -> Bool:
         """Which commits are to another incarnation of the topic than those before: not a rewind, a new beginning."""

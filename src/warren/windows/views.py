@@ -36,6 +36,12 @@ class Partitions(Outline):
     window: Window
     lowest_head: Int64
     log_start: Int64
+    last_stable: Int64
+    """How far readers of committed records come; UNKNOWN where it was not to be had."""
+    held_since_ms: Int64
+    """Since when an open transaction keeps that before the end; 0 where none does."""
+    readable_end: Int64
+    """Behind it lie no records, only marks of transactions; the end where that is not known."""
 
     def take(self, at: Int64) -> Partitions:
         """Only some of the partitions."""
@@ -55,3 +61,6 @@ class GroupWindows(Partitions):
     last_status: NDArray[np.int8]
     """What was said at the last evaluation of all groups, and since when; 0 before the first one."""
     since_s: Int64
+    has_leader: Bool
+    is_of_another: Bool
+    """Whether it was committed to another incarnation of the topic than the brokers have, as far as it is known."""

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Protocol, TypedDict
 
+from warren.groups.views import GroupType, GroupView, Member
 from warren.model import Status
+from warren.progress import Staleness
 from warren.rules import evaluation, listing, standing
 from warren.rules.verdict import GroupVerdict, PartitionVerdict
 from warren.serve.v1 import models
-from warren.serve.v1.models import ChangeStatus, GroupStatus, PartitionStatus, RuleSetName
+from warren.serve.v1.models import ChangeStatus, GroupStatus, GroupTypeName, PartitionStatus, RuleSetName
 from warren.state import ClusterState
 from warren.windows.labels import NOBODY, Owner
 from warren.windows.rings import Entry
+from warren.windows.rows import Poison
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+SHARE_NOTE = (
+    "How far a share group has come is not in the offsets topic, and the client library that Warren reads Kafka with "
+    "cannot ask for it: its lag is not available here. kafka-share-groups.sh --describe tells it."
+)
+NO_OFFSETS_NOTE = "The group has no committed offsets and no partitions, so there is nothing to judge it by."
+HELD = (
+    "An open transaction in the group's partition of the offsets topic hides all commits that came after it began; "
+    "they are known once it ends."
+)
+UNREAD = "The group's partition of the offsets topic has not been read since then."
+RESTORED = "Warren was started again, and what has come since its last snapshot is not read yet."
 
 
 class QueryHealth(Protocol):
@@ -59,8 +75,28 @@ def cluster(state: ClusterState, health: Mapping[str, QueryHealth], *, now_ms: i
         "groups_by_status": _status_counts(page.by_status),
         "topic_count": len(state.topics()),
         "undecodable_records": state.skipped(),
+        "undecodable_examples": [_poison(one) for one in state.poison()],
+        "groups_by_type": state.groups_by_type(),
+        "stale_partitions": _stale_partitions(state.staleness(now_ms=now_ms)),
         "queries": queries({name: one for name, one in health.items() if name in names}),
     }
+
+
+def _poison(one: Poison) -> models.PoisonRecord:
+    return {
+        "partition": one.source_partition,
+        "offset": one.offset,
+        "record_type": None if one.record_type < 0 else one.record_type,
+        "kind": one.kind,
+        "reason": one.detail,
+    }
+
+
+def _stale_partitions(found: Staleness) -> list[models.StalePartition]:
+    return [
+        {"partition": partition, "since": time(since_ms), "reason": HELD if partition in found.held else UNREAD}
+        for partition, since_ms in sorted(found.since_ms.items())
+    ]
 
 
 def _status_counts(counts: dict[Status, int]) -> models.StatusCounts:
@@ -79,7 +115,10 @@ def group_list(
         "restored_at": time_or_null(state.restored_ms),
         "matching": page.matching,
         "by_status": _status_counts(page.by_status),
-        "groups": [_summary(one, rule_set or _own_rule_set(state, one.group)) for one in page.groups],
+        "groups": [
+            *(_summary(state, one, rule_set, now_ms=page.now_ms) for one in page.groups),
+            *(_unjudged(state, one, rule_set) for one in page.unjudged),
+        ],
         "next": next_page,
     }
 
@@ -88,11 +127,18 @@ def _own_rule_set(state: ClusterState, group: str) -> RuleSetName:
     return RuleSetName(state.policy.rule_set_of(group))
 
 
-def _summary(one: listing.GroupSummary, rule_set: RuleSetName) -> models.GroupSummary:
+def _summary(
+    state: ClusterState, one: listing.GroupSummary, rule_set: RuleSetName | None, *, now_ms: int
+) -> models.GroupSummary:
     return {
         "group": one.group,
-        "rule_set": rule_set,
+        "type": GroupTypeName(one.brief.type.value),
+        "state": one.brief.state.value,
+        "member_count": one.brief.member_count,
+        "rule_set": rule_set or _own_rule_set(state, one.group),
         "status": GroupStatus[one.status.name],
+        "stale_since": time_or_null(one.stale_since_ms),
+        "note": _stale_note(state, one.group, one.stale_since_ms, now_ms),
         "since": time_or_null(one.since_ms),
         "partition_count": one.partitions,
         "complete": round(one.complete / one.partitions, 4),
@@ -102,6 +148,36 @@ def _summary(one: listing.GroupSummary, rule_set: RuleSetName) -> models.GroupSu
         "topics": one.topics,
         "cause": _cause(one.cause),
     }
+
+
+def _unjudged(state: ClusterState, group: str, rule_set: RuleSetName | None) -> models.GroupSummary:
+    brief = state.group_brief(group)
+    return {
+        "group": group,
+        "type": GroupTypeName(brief.type.value),
+        "state": brief.state.value,
+        "member_count": brief.member_count,
+        "rule_set": rule_set or _own_rule_set(state, group),
+        "status": None,
+        "stale_since": None,
+        "note": SHARE_NOTE if brief.type == GroupType.SHARE else NO_OFFSETS_NOTE,
+        "since": None,
+        "partition_count": 0,
+        "complete": 0.0,
+        "total_lag": None,
+        "lag_seconds": None,
+        "lost_records": None,
+        "topics": sorted(state.group_view(group).share_topics),
+        "cause": None,
+    }
+
+
+def _stale_note(state: ClusterState, group: str, stale_since_ms: int | None, now_ms: int) -> str | None:
+    if stale_since_ms is None:
+        return None
+    if stale_since_ms == state.restored_ms:
+        return RESTORED
+    return HELD if state.staleness(now_ms=now_ms).is_held(group) else UNREAD
 
 
 def _cause(one: evaluation.Cause | PartitionVerdict) -> models.Cause:
@@ -121,13 +197,17 @@ def group(
     verdict = next(one for one in verdicts.values() if one.rule_set == _own_rule_set(state, one.group))
     shown = [one for one in verdict.partitions if one.status > Status.OK or not only_trouble]
     ages = [one.insight.lag_s_at_least for one in verdict.partitions if one.insight.lag_s_at_least is not None]
+    view, stale_since_ms = state.group_view(verdict.group), state.stale_since_ms(verdict.group, now_ms=now_ms)
     return {
         "cluster": state.name,
         "evaluated_at": time(now_ms),
         "restored_at": time_or_null(state.restored_ms),
         "group": verdict.group,
+        **_described(view),
         "rule_set": RuleSetName(verdict.rule_set),
         "status": GroupStatus[verdict.status.name],
+        "stale_since": time_or_null(stale_since_ms),
+        "note": _stale_note(state, verdict.group, stale_since_ms, now_ms),
         "since": time_or_null(_since_ms(state, verdict)),
         "partition_count": len(verdict.partitions),
         "complete": round(verdict.complete, 4),
@@ -139,6 +219,57 @@ def group(
         "cause": _cause_of(verdict),
         "by_rule_set": {name: _rule_set_verdict(one) for name, one in verdicts.items()},
         "partitions": [_partition(one) for one in shown],
+    }
+
+
+def group_without_offsets(state: ClusterState, name: str, *, now_ms: int) -> models.Group:
+    """A group that there are no offsets to judge by."""
+    return {
+        "cluster": state.name,
+        "evaluated_at": time(now_ms),
+        "restored_at": time_or_null(state.restored_ms),
+        **_unjudged(state, name, None),
+        **_described(state.group_view(name)),
+        "max_lag": None,
+        "by_rule_set": {},
+        "partitions": [],
+    }
+
+
+class _Described(TypedDict):
+    type: GroupTypeName
+    state: str
+    member_count: int
+    epoch: int | None
+    members: list[models.Member]
+    share_topics: dict[str, list[int]]
+
+
+def _described(view: GroupView) -> _Described:
+    return {
+        "type": GroupTypeName(view.type.value),
+        "state": view.state.value,
+        "member_count": len(view.members),
+        "epoch": view.epoch,
+        "members": [_member(one) for one in view.members],
+        "share_topics": view.share_topics,
+    }
+
+
+def _member(one: Member) -> models.Member:
+    by_topic: dict[tuple[str | None, str | None], list[int]] = {}
+    for at in one.partitions:
+        topic_id = urlsafe_b64encode(at.topic_id).decode().rstrip("=") if at.topic_id else None
+        by_topic.setdefault((at.topic, topic_id), []).append(at.partition)
+    return {
+        "member_id": one.member_id,
+        "client_id": one.client_id,
+        "host": one.host,
+        "instance_id": one.instance_id,
+        "assigned": [
+            {"topic": topic, "topic_id": topic_id, "partitions": partitions}
+            for (topic, topic_id), partitions in by_topic.items()
+        ],
     }
 
 
@@ -194,6 +325,9 @@ def _partition(one: PartitionVerdict) -> models.Partition:
         "end_offset": one.end_offset,
         "log_start": one.log_start,
         "lag": _lag(one),
+        "last_stable_offset": one.last_stable,
+        "lag_stable": _lag_stable(one),
+        "conditions": [{"condition": found.name.value, "reason": found.says} for found in one.conditions],
         "lag_seconds": _rounded(told.lag_s),
         "lag_seconds_at_least": _rounded(told.lag_s_at_least),
         "consumed_per_second": _rounded(told.consumed_per_s),
@@ -211,8 +345,19 @@ def _lag(one: PartitionVerdict) -> int | None:
     return one.current_lag if one.entries and one.end_offset is not None else None
 
 
+def _lag_stable(one: PartitionVerdict) -> int | None:
+    return max(one.last_stable - one.end.offset, 0) if one.end and one.last_stable is not None else None
+
+
 def _owner(owner: Owner) -> models.Owner | None:
-    return None if owner == NOBODY else {"host": owner.host, "client_id": owner.client_id}
+    if owner == NOBODY:
+        return None
+    return {
+        "host": owner.host,
+        "client_id": owner.client_id,
+        "member_id": owner.member_id,
+        "instance_id": owner.instance_id or None,
+    }
 
 
 def _entry(entry: Entry) -> models.WindowEntry:
@@ -233,6 +378,7 @@ def topic(state: ClusterState, name: str, partitions: list[listing.TopicPartitio
         "cluster": state.name,
         "restored_at": time_or_null(state.restored_ms),
         "topic": name,
+        "topic_id": state.topic_id_of(name),
         "partitions": [_topic_partition(number, one) for number, one in enumerate(partitions)],
         "readers": [_reader(one) for one in state.readers_of(name, now_ms=now_ms)],
     }
@@ -243,6 +389,9 @@ def _topic_partition(number: int, one: listing.TopicPartition) -> models.TopicPa
         "partition": number,
         "end_offset": one.end,
         "log_start": one.log_start,
+        "last_stable_offset": one.last_stable,
+        "has_leader": one.has_leader,
+        "open_transaction_since": time_or_null(one.held_since_ms),
         "produced_per_second": _rounded(one.produced_per_s),
     }
 

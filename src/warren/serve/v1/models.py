@@ -11,6 +11,8 @@ from typing import Annotated, Any
 from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
+from warren.groups.derived import GroupState
+from warren.rules.conditions import ConditionName
 from warren.rules.rule import Rule
 
 
@@ -83,6 +85,16 @@ class RuleSetName(StrEnum):
     WARREN = "warren"
 
 
+class GroupTypeName(StrEnum):
+    """Which protocol a group speaks: `consumer` is that of KIP-848, a `simple` one has no members and only commits."""
+
+    CLASSIC = "classic"
+    SIMPLE = "simple"
+    CONSUMER = "consumer"
+    SHARE = "share"
+    STREAMS = "streams"
+
+
 class Only(StrEnum):
     """Which partitions are shown."""
 
@@ -150,6 +162,24 @@ class StatusCounts(TypedDict):
     ERR: int
 
 
+class PoisonRecord(TypedDict):
+    """A record of the offsets topic that could not be decoded."""
+
+    partition: Annotated[int, says("Of the offsets topic.")]
+    offset: int
+    record_type: Annotated[int | None, says("Null if not even that could be read.")]
+    kind: Annotated[str, says("What it is counted under in `undecodable_records`.")]
+    reason: str
+
+
+class StalePartition(TypedDict):
+    """A partition of the offsets topic of which nothing new is known: the groups in it are as they were then."""
+
+    partition: int
+    since: Time
+    reason: Annotated[str, says("Whether an open transaction hides what comes after it, or it could not be read.")]
+
+
 class Cluster(Judged):
     """A Kafka cluster, and how well Warren knows it."""
 
@@ -164,6 +194,11 @@ class Cluster(Judged):
     topic_count: int
     undecodable_records: Annotated[
         dict[str, int], says("Records of the offsets topic that could not be decoded, by kind, since the start.")
+    ]
+    undecodable_examples: Annotated[list[PoisonRecord], says("Some of them, the newest last.")]
+    groups_by_type: Annotated[dict[str, int], says("How many groups of each type there are; all that are known.")]
+    stale_partitions: Annotated[
+        list[StalePartition], says("Partitions of the offsets topic whose groups nothing new is known of.")
     ]
     queries: Annotated[list[Query], says("The queries that read this cluster; empty until Spark is up.")]
 
@@ -195,19 +230,27 @@ class GroupSummary(TypedDict):
     """A group in a list."""
 
     group: str
+    type: GroupTypeName
+    state: Annotated[str, says("As the broker calls it.", examples=[state.value for state in GroupState])]
+    member_count: int
     rule_set: Annotated[RuleSetName, says("Who judged it.")]
-    status: GroupStatus
+    status: Annotated[GroupStatus | None, says("Null if there are no offsets to judge it by; `note` tells why.")]
+    stale_since: Annotated[
+        Time | None,
+        says("Nothing new is known of the group since then, and it is judged as of then; `note` tells why."),
+    ]
+    note: Annotated[str | None, says("What else is to be known, as a sentence.")]
     since: Annotated[Time | None, says("Since when it is in this status; null if that has not been noted yet.")]
     partition_count: int
     complete: Annotated[float, says("The share of its partitions with a full window, 0 to 1.")]
-    total_lag: Annotated[int, says("Unread records of all partitions whose lag is known.")]
+    total_lag: Annotated[int | None, says("Unread records of all partitions whose lag is known; null if none is.")]
     lag_seconds: Annotated[
         float | None,
         says("How old the oldest unread record is at the least; 0 if nothing is unread, null if it is not known."),
     ]
-    lost_records: Annotated[int, says("Records that were deleted before they were read, as far as it is known.")]
+    lost_records: Annotated[int | None, says("Records that were deleted before they were read, as far as it is known.")]
     topics: list[str]
-    cause: Cause
+    cause: Annotated[Cause | None, says("Null if there are no offsets to judge it by.")]
 
 
 class GroupList(Judged):
@@ -240,6 +283,33 @@ class Owner(TypedDict):
 
     host: str
     client_id: str
+    member_id: str
+    instance_id: Annotated[str | None, says("The `group.instance.id` of a static member.")]
+
+
+class MemberPartitions(TypedDict):
+    """Partitions of one topic."""
+
+    topic: Annotated[str | None, says("Null if the brokers have no topic with this id (any more, or yet).")]
+    topic_id: Annotated[str | None, says("Where the group names its topics by id.")]
+    partitions: list[int]
+
+
+class Member(TypedDict):
+    """A member of a group."""
+
+    member_id: str
+    client_id: str
+    host: str
+    instance_id: Annotated[str | None, says("The `group.instance.id` of a static member.")]
+    assigned: Annotated[list[MemberPartitions], says("What it reads.")]
+
+
+class Condition(TypedDict):
+    """Something that is out of the ordinary with a partition; it changes no status."""
+
+    condition: Annotated[str, says("For programs; it does not change.", examples=[one.value for one in ConditionName])]
+    reason: str
 
 
 class Partition(TypedDict):
@@ -257,6 +327,11 @@ class Partition(TypedDict):
     end_offset: Annotated[int | None, says("Where the partition ends.")]
     log_start: Annotated[int | None, says("The oldest offset that is still there.")]
     lag: Annotated[int | None, says("Unread records: the end less the committed offset.")]
+    last_stable_offset: Annotated[
+        int | None, says("Where it ends for readers of committed records: before the end while a transaction is open.")
+    ]
+    lag_stable: Annotated[int | None, says("Unread records that readers of committed records can get.")]
+    conditions: Annotated[list[Condition], says("What is out of the ordinary; empty as a rule.")]
     lag_seconds: Annotated[float | None, says("How old the oldest unread record is; 0 if nothing is unread.")]
     lag_seconds_at_least: Annotated[
         float | None, says("The same, or what is sure of it if Warren has not watched for long enough.")
@@ -278,6 +353,9 @@ class Group(Judged, GroupSummary):
     """A group with its partitions; `rule_set` is its own, and everything but `by_rule_set` goes by it."""
 
     cluster: str
+    epoch: Annotated[int | None, says("Of the group; of a classic one the generation.")]
+    members: Annotated[list[Member], says("By client id.")]
+    share_topics: Annotated[dict[str, list[int]], says("Of a share group: the partitions that it has state for.")]
     max_lag: MaxLag | None
     by_rule_set: Annotated[dict[str, RuleSetVerdict], says("What each rule set says, side by side.")]
     partitions: Annotated[list[Partition], says("By topic and number; with `only=trouble` those that are not OK.")]
@@ -327,6 +405,12 @@ class TopicPartition(TypedDict):
     partition: int
     end_offset: Annotated[int | None, says("Where it ends; null if that was never seen.")]
     log_start: Annotated[int | None, says("The oldest offset that is still there.")]
+    last_stable_offset: Annotated[int | None, says("Where it ends for readers of committed records.")]
+    has_leader: Annotated[bool, says("Without one nobody can read or write it, and the end is the last one seen.")]
+    open_transaction_since: Annotated[
+        Time | None,
+        says("Since when, at the least, a transaction is open that keeps readers of committed records back."),
+    ]
     produced_per_second: Annotated[float | None, says("Records that are written, over the last five minutes.")]
 
 
@@ -346,6 +430,7 @@ class Topic(TypedDict):
     cluster: str
     restored_at: RestoredAt
     topic: str
+    topic_id: Annotated[str | None, says("Kafka's own: another one is another topic, whatever its name.")]
     partitions: list[TopicPartition]
     readers: Annotated[list[Reader], says("By name.")]
 

@@ -6,7 +6,7 @@ from pydantic import AwareDatetime, BaseModel
 
 from warren.rules.listing import SortKey
 from warren.rules.standing import REMEMBERED_CHANGES
-from warren.serve.v1.models import GroupStatus, RuleSetName, says
+from warren.serve.v1.models import GroupStatus, GroupTypeName, RuleSetName, says
 
 MOST_ITEMS = 10_000
 """In one page of a list."""
@@ -33,6 +33,7 @@ class GroupQuery(BaseModel):
     owner: str = says(
         "Only groups with a member on this host, or of this client id; a pattern like `name`.", default=""
     )
+    type: list[GroupTypeName] = says("Only groups of this type; may be given several times.", default_factory=list)
     sort: SortKey = says("What the list is sorted by.", default=SortKey.SEVERITY)
     reverse: bool = says("Sort the other way round.", default=False)
     limit: int = says("At most so many groups.", default=100, ge=1, le=MOST_ITEMS)

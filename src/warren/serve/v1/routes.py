@@ -15,6 +15,7 @@ from starlette.middleware import Middleware
 from starlette.responses import Response
 
 from warren import __version__
+from warren.groups.views import GroupType
 from warren.model import Status
 from warren.rules.listing import Selection, pattern_of
 from warren.rules.verdict import GroupVerdict
@@ -152,6 +153,8 @@ class _Api:
     ) -> models.Group:
         """Everything that is known of a group, with what each rule set says, and why."""
         state, now_ms = self._cluster(cluster), self._now_ms()
+        if group in state.groups_without_offsets():
+            return answers.group_without_offsets(state, group, now_ms=now_ms)
         verdicts = {name: _judged(state, group, now_ms, name) for name in RuleSetName}
         return answers.group(state, verdicts, now_ms=now_ms, only_trouble=only is Only.TROUBLE)
 
@@ -224,6 +227,7 @@ def _selection(query: GroupQuery) -> Selection:
         name=query.name,
         topic=query.topic,
         owner=query.owner,
+        types=frozenset(GroupType(one.value) for one in query.type),
         sort=query.sort,
         reverse=query.reverse,
         limit=query.limit,
