@@ -6,7 +6,7 @@ Where Warren is right and Burrow is not (docs/compatibility.md), the model says 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 NULL = None
@@ -20,6 +20,11 @@ class Entry:
     lag: int | None = None
     commit_ms: int = 0  # of the newest commit merged into this entry
     pending: bool = True  # waits for a head observed after the commit
+
+    @property
+    def remembered_ms(self) -> int:
+        """When it was committed; once its lag is known nobody asks, so only the time of the entry is left."""
+        return self.commit_ms if self.pending else self.timestamp_ms
 
 
 @dataclass
@@ -63,6 +68,13 @@ class Window:
     def tombstone(self, order: int) -> None:
         if not self.entries or order > self.entries[-1].order:
             self.entries.clear()
+
+    def forget_until(self, until_ms: int) -> None:
+        """What comes before an entry of the old topic is of the old topic, too; the rest is measured anew."""
+        old = [number for number, one in enumerate(self.entries, 1) if one.remembered_ms <= until_ms]
+        del self.entries[: max(old, default=0)]
+        for one in self.entries:
+            one.commit_ms, one.lag, one.pending = one.remembered_ms, NULL, True
 
     def resolve(self, heads: list[tuple[int, int]]) -> None:
         """Measure lags that wait, against `heads`: (observed_ms, end) in the order of observation."""
@@ -133,14 +145,63 @@ class Partition(NamedTuple):
 
 
 @dataclass
+class Head:
+    """What is known of one partition of a topic."""
+
+    ends: list[tuple[int, int]] = field(default_factory=list)  # (observed_ms, end)
+    log_start: int = -1
+    has_leader: bool = True
+    last_stable: int = -1
+    held_since_ms: int = 0
+
+    def observe(self, end: int, log_start: int, now_ms: int, intervals: int) -> None:
+        if end >= 0:
+            # What was observed later than now was observed before the clock was set back.
+            before = [] if self.ends and self.ends[-1][0] > now_ms else self.ends
+            self.ends = [*before, (now_ms, end)][-intervals:]
+        if log_start >= 0:
+            self.log_start = log_start
+
+    def observe_stable(self, last_stable: int, now_ms: int) -> None:
+        held = bool(self.ends) and 0 <= last_stable < self.ends[-1][1]
+        still = held and last_stable == self.last_stable and self.held_since_ms
+        self.held_since_ms = (min(self.held_since_ms, now_ms) if still else now_ms) if held else 0
+        self.last_stable = last_stable
+
+
+class Seen(NamedTuple):
+    """The id under which a topic was last seen, and when."""
+
+    topic_id: str
+    at_ms: int
+
+
+class Observed(NamedTuple):
+    """Where each partition ends, where all begin, and up to where all are stable; -1 where that was not to be had."""
+
+    ends: dict[str, list[int]]
+    log_start: int = 0
+    stable_up_to: int = -1
+    leaderless: tuple[tuple[str, int], ...] = ()
+    topic_ids: dict[str, str] = {}  # noqa: RUF012 (nobody changes it)
+
+    def end(self, topic: str, partition: int) -> int:
+        return -1 if (topic, partition) in self.leaderless else self.ends[topic][partition]
+
+    def last_stable(self, topic: str, partition: int) -> int:
+        end = self.end(topic, partition)
+        return min(end, self.stable_up_to) if end >= 0 else -1
+
+
+@dataclass
 class Store:
     """All windows of one cluster. A group is there as long as it has a commit or an owner anywhere."""
 
     intervals: int
     min_distance_ms: int
     expire_group_ms: int
-    heads: dict[str, list[list[tuple[int, int]]]] = field(default_factory=dict)  # topic -> partition -> (ms, end)
-    log_starts: dict[str, list[int]] = field(default_factory=dict)
+    heads: dict[str, list[Head]] = field(default_factory=dict)  # by topic, one for each partition
+    ids: dict[str, Seen] = field(default_factory=dict)
     windows: dict[tuple[str, str, int], Window] = field(default_factory=dict)  # by group, topic, partition
     owners: dict[tuple[str, str, int], tuple[str, str]] = field(default_factory=dict)
 
@@ -160,25 +221,39 @@ class Store:
         self.owners = {key: owner for key, owner in self.owners.items() if key[0] != group}
         self.owners |= {(group, *place): owner for place, owner in owners.items()}
 
-    def observe(self, topics: dict[str, list[int]], log_start: int, now_ms: int) -> None:
-        """One observation: where each partition ends and where all begin, -1 where that was not to be had."""
-        for gone in self.heads.keys() - topics.keys():
-            del self.heads[gone], self.log_starts[gone]
+    def observe(self, seen: Observed, now_ms: int) -> None:
+        for gone in self.heads.keys() - seen.ends.keys():
+            del self.heads[gone]
+            self.ids.pop(gone, None)
             self._forget({key for key in self._keys() if key[1] == gone})
-        for topic, ends in topics.items():
-            heads, log_starts = self.heads.setdefault(topic, []), self.log_starts.setdefault(topic, [])
-            new = len(ends) - len(heads)  # as long as a topic is there its partitions are never fewer
-            heads += [[] for _ in range(new)]
-            log_starts += [-1] * new
-            for partition, end in enumerate(ends):
-                if end >= 0:
-                    # What was observed later than now was observed before the clock was set back.
-                    before = [] if heads[partition] and heads[partition][-1][0] > now_ms else heads[partition]
-                    heads[partition] = [*before, (now_ms, end)][-self.intervals :]
-                if log_start >= 0:
-                    log_starts[partition] = log_start
+        for topic, topic_id in seen.topic_ids.items():
+            if topic in self.ids and self.ids[topic].topic_id != topic_id:
+                self._forget_incarnation(topic, len(seen.ends[topic]))
+            self.ids[topic] = Seen(topic_id, now_ms)
+        for topic, ends in seen.ends.items():
+            heads = self.heads.setdefault(topic, [])
+            # As long as a topic is there its partitions are never fewer.
+            heads += [Head() for _ in range(len(ends) - len(heads))]
+            for partition, head in enumerate(heads[: len(ends)]):
+                head.observe(seen.end(topic, partition), seen.log_start, now_ms, self.intervals)
+                head.observe_stable(seen.last_stable(topic, partition), now_ms)
+                head.has_leader = (topic, partition) not in seen.leaderless
         for key, window in self.windows.items():
             window.resolve(self._heads_of(*key[1:]))
+
+    def _forget_incarnation(self, topic: str, partitions: int) -> None:
+        """The topic was deleted and made again since it was last seen."""
+        del self.heads[topic]
+        self._forget({key for key in self._keys() if key[1] == topic and key[2] >= partitions})
+        for key in [key for key in self.windows if key[1] == topic]:
+            self.windows[key].forget_until(self.ids[topic].at_ms)
+            if not self.windows[key].entries:
+                del self.windows[key]
+
+    def restart(self) -> None:
+        """What the next observation tells anyway is not kept."""
+        for head in chain(*self.heads.values()):
+            head.has_leader, head.last_stable, head.held_since_ms = True, -1, 0
 
     def expire(self, now_ms: int) -> None:
         newest_ms: dict[str, int] = {}
@@ -205,12 +280,20 @@ class Store:
 
     def _heads_of(self, topic: str, partition: int) -> list[tuple[int, int]]:
         partitions = self.heads.get(topic, [])
-        return partitions[partition] if partition < len(partitions) else []
+        return partitions[partition].ends if partition < len(partitions) else []
 
     def topics(self) -> dict[str, list[int]]:
         """Every topic with its ends."""
         return {
-            topic: [heads[-1][1] if heads else -1 for heads in partitions] for topic, partitions in self.heads.items()
+            topic: [head.ends[-1][1] if head.ends else -1 for head in partitions]
+            for topic, partitions in self.heads.items()
+        }
+
+    def leaders(self) -> dict[str, list[tuple[bool, int, int]]]:
+        """Of every partition of every topic whether it has a leader, and up to where it is stable since when."""
+        return {
+            topic: [(head.has_leader, head.last_stable, head.held_since_ms) for head in partitions]
+            for topic, partitions in self.heads.items()
         }
 
     def groups_of_topic(self, topic: str) -> list[str]:
@@ -234,6 +317,6 @@ class Store:
             owner=self.owners.get(key, NOBODY),
             head=ends[-1] if ends else -1,
             lowest_head=min(ends, default=-1),
-            log_start=self.log_starts[topic][partition],
+            log_start=self.heads[topic][partition].log_start,
             current_lag=max(0, ends[-1] - entries[-1].offset) if ends and entries else 0,
         )

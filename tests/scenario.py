@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 
@@ -30,17 +32,24 @@ def commit_rows(commits: list[tuple[int, int, int]], **where: object) -> CommitR
     )
 
 
-def head_rows(ends: dict[str, list[int]], observed_ms: int) -> HeadRows:
+def head_rows(ends: dict[str, list[int]], observed_ms: int, **told: Any) -> HeadRows:
     """One observation: the end of each partition of each topic."""
     rows = [(i, p, end) for i, topic in enumerate(ends) for p, end in enumerate(ends[topic])]
     topic, partition, end = (np.array(column, np.int64) for column in zip(*rows, strict=True)) if rows else ([], [], [])
-    return HeadRows(list(ends), topic, partition, end, np.zeros(len(rows), np.int64), observed_ms)
+    return HeadRows(list(ends), topic, partition, end, np.zeros(len(rows), np.int64), observed_ms, **told)
 
 
-def head_table(ends: dict[str, list[int]], observed_ms: int) -> pa.Table:
+def head_table(ends: dict[str, list[int]], observed_ms: int, **topic_ids: str) -> pa.Table:
     """One observation as it comes from the pipeline."""
     rows = [
-        {"topic": topic, "partition": i, "end": end, "log_start": 0, "observed_ms": observed_ms}
+        {
+            "topic": topic,
+            "partition": i,
+            "end": end,
+            "log_start": 0,
+            "observed_ms": observed_ms,
+            "topic_id": topic_ids.get(topic) if i == 0 else None,
+        }
         for topic, partitions in ends.items()
         for i, end in enumerate(partitions)
     ]

@@ -86,6 +86,10 @@ class Heads:
     produced: int
     after_ms: int
     log_start: int
+    remade: dict[str, list[int]]  # topics deleted and made again meanwhile
+    ids_told: bool
+    leaderless: tuple[tuple[str, int], ...]
+    stable_up_to: int
 
 
 @dataclass(frozen=True)
@@ -162,7 +166,10 @@ changes = [
     {"x": [], "y": [], "z": []},
 ]
 movements = st.sampled_from([*product((30, 0, 1, -30, 100), (1000, 1, 10_000), (0, 0, -1, 5, 60))])
-heads = st.tuples(st.sampled_from(changes), movements).map(lambda of: Heads(of[0], *of[1]))
+remakes = ({}, {}, {}, {}, {"x": [0]}, {"x": [3, 3]}, {"x": [5, -1, 0, 0, 0]}, {"y": [0], "z": [1]})
+no_leaders = ((), (), (), (("x", 0),), (("x", 0), ("x", 1), ("y", 2)), (("x", 4), ("z", 0)))
+identities = st.sampled_from([*product(remakes, (True, True, False), no_leaders, (-1, 10**9, 100, 50))])
+heads = st.tuples(st.sampled_from(changes), movements, identities).map(lambda of: Heads(of[0], *of[1], *of[2]))
 waits = st.builds(Wait, st.sampled_from((1000, 1, 5000, 60_000, 600_000, CLOCK_SET_BACK_MS)))
 deletes = st.builds(Delete, groups, st.sampled_from((None, *TOPICS)))
 steps = mixed(
@@ -196,6 +203,7 @@ class World:
         self.windows, self.model = windows, model.Store(*of)
         self.now_ms, self.order = START_MS, 100
         self.brokers = FIRST_TOPICS
+        self.remade = dict.fromkeys(TOPICS, 0)  # how often
 
     def tell(self, step: Step) -> None:
         match step:
@@ -228,19 +236,33 @@ class World:
         self.now_ms += step.after_ms
         topics = {**self.brokers, **step.changes}
         self.brokers = {topic: [moved(end, step.produced) for end in ends] for topic, ends in topics.items() if ends}
-        self.windows.apply_heads(observation(self.brokers, step.log_start, self.now_ms))
-        self.model.observe(self.brokers, step.log_start, self.now_ms)
+        self.brokers |= step.remade
+        for topic in step.remade:
+            self.remade[topic] += 1
+        ids = {topic: f"{topic}-{self.remade[topic]}" for topic in self.brokers} if step.ids_told else {}
+        seen = model.Observed(self.brokers, step.log_start, step.stable_up_to, step.leaderless, ids)
+        self.windows.apply_heads(observation(seen, self.now_ms))
+        self.model.observe(seen, self.now_ms)
 
 
 def moved(end: int, produced: int) -> int:
     return max(end + produced, 0) if end >= 0 else -1
 
 
-def observation(brokers: dict[str, list[int]], log_start: int, at_ms: int) -> HeadRows:
-    places = [(i, number) for i, ends in enumerate(brokers.values()) for number in range(len(ends))]
-    topic, partition = np.array(places, np.int64).reshape(-1, 2).T
-    end = np.array(list(chain(*brokers.values())), np.int64)
-    return HeadRows(list(brokers), topic, partition, end, np.full(len(end), log_start), at_ms)
+def observation(seen: model.Observed, at_ms: int) -> HeadRows:
+    topics = list(seen.ends)
+    places = [(topic, number) for topic, ends in seen.ends.items() for number in range(len(ends))]
+    return HeadRows(
+        topics=topics,
+        topic=np.array([topics.index(topic) for topic, _ in places], np.int64),
+        partition=np.array([number for _, number in places], np.int64),
+        end=np.array([seen.end(*place) for place in places], np.int64),
+        log_start=np.full(len(places), seen.log_start),
+        observed_ms=at_ms,
+        last_stable=np.array([seen.last_stable(*place) for place in places], np.int64),
+        has_leader=np.array([place not in seen.leaderless for place in places], np.bool_),
+        topic_ids=seen.topic_ids,
+    )
 
 
 # -- what is to be seen of it ----------------------------------------------------------------------------------------
@@ -250,15 +272,22 @@ def shown(windows: Windows) -> tuple[object, ...]:
     seen = {name: windows.group(name) for name in GROUPS}
     return (
         {topic: windows.topic_ends(topic) for topic in windows.topics()},
+        {topic: leaders(windows, topic) for topic in windows.topics()},
         {topic: windows.groups_of_topic(topic) for topic in TOPICS},
         windows.groups(),
         {name: partitions(group) for name, group in seen.items() if group is not None},
     )
 
 
+def leaders(windows: Windows, topic: str) -> list[tuple[bool, int, int]]:
+    heads, rows = windows.heads, windows.heads.topics[topic].row_numbers()
+    columns = (heads.has_leader_of(rows), heads.last_stable_of(rows), heads.held_since_of(rows))
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
 def expected(of: model.Store) -> tuple[object, ...]:
     groups = of.groups()
-    return of.topics(), {topic: of.groups_of_topic(topic) for topic in TOPICS}, list(groups), groups
+    return of.topics(), of.leaders(), {topic: of.groups_of_topic(topic) for topic in TOPICS}, list(groups), groups
 
 
 def partitions(group: GroupWindows) -> list[model.Partition]:
@@ -310,6 +339,7 @@ def test_a_restart_from_a_snapshot_at_any_moment_changes_nothing_of_what_follows
             world.tell(step)
         if number == restart_after:
             world.windows = saved_and_restored(state, of)._windows
+            world.model.restart()
 
         assert shown(world.windows) == expected(world.model)
 
@@ -325,14 +355,14 @@ class Log:
         self.partitions: tuple[list[tuple[bytes, bytes | None]], ...] = ([], [])
         self.cuts = [(0, 0)]  # how far the partitions go after each piece
         self.now_ms = START_MS + sum(one.after_ms for one in chain(*pieces) if isinstance(one, Commit))
-        self.model.observe(FIRST_TOPICS, 0, START_MS)
+        self.model.observe(model.Observed(FIRST_TOPICS), START_MS)
         at_ms = START_MS
         for piece in pieces:
             for record in piece:
                 at_ms += record.after_ms if isinstance(record, Commit) else 0
                 self._write(record, at_ms)
             self.cuts.append((len(self.partitions[0]), len(self.partitions[1])))
-        self.model.observe(FIRST_TOPICS, 0, self.now_ms + 1)
+        self.model.observe(model.Observed(FIRST_TOPICS), self.now_ms + 1)
 
     def _write(self, record: Record, now_ms: int) -> None:
         match record:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +20,8 @@ EARLIEST = -2
 """ListOffsets' names for the two ends of a log, in place of a timestamp."""
 
 REQUEST_TIMEOUT_S = 10.0
+TOPICS_AT_ONCE = 1_000
+"""In one request for descriptions."""
 
 NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """What brokers before 2.8 say: an id of zeros."""
@@ -52,6 +55,17 @@ def process_consumer(client: ClientConfig, **settings: Any) -> Consumer:
     return _consumers[key]
 
 
+_admins: dict[str, AdminClient] = {}
+
+
+def process_admin(client: ClientConfig) -> AdminClient:
+    """This process's client for questions that no consumer can ask; made once, too."""
+    key = cache_key(client)
+    if key not in _admins:
+        _admins[key] = AdminClient({"log_level": 3, **client})
+    return _admins[key]
+
+
 def cache_key(client: ClientConfig, *more: str) -> str:
     """A name for one client in a worker process."""
     return json.dumps([client, *more], sort_keys=True)
@@ -82,13 +96,28 @@ def partitions_of(consumer: Consumer, topic: str) -> list[int]:
 
 def topic_id_of(client: ClientConfig, topic: str) -> str:
     """Kafka's own name for this incarnation of a topic; "" if it has none, or if it may not be told."""
-    admin = AdminClient({"log_level": 3, **client})
+    return topic_ids_of(client, [topic]).get(topic, "")
+
+
+def topic_ids_of(client: ClientConfig, topics: Sequence[str]) -> dict[str, str]:
+    """Kafka's own names for these incarnations of topics, without those that have none or may not be told."""
+    admin, asked = process_admin(client), {}
     try:
-        told = admin.describe_topics(TopicCollection([topic]), request_timeout=REQUEST_TIMEOUT_S)[topic].result()
+        # All are on their way before the first is waited for: however many they are, the timeout is one.
+        for start in range(0, len(topics), TOPICS_AT_ONCE):
+            names = TopicCollection(list(topics[start : start + TOPICS_AT_ONCE]))
+            asked.update(admin.describe_topics(names, request_timeout=REQUEST_TIMEOUT_S))
+    except KafkaException:
+        return {}
+    told = {topic: _topic_id(description) for topic, description in asked.items()}
+    return {topic: topic_id for topic, topic_id in told.items() if topic_id not in ("", NO_TOPIC_ID)}
+
+
+def _topic_id(description: Future[Any]) -> str:
+    try:
+        return str(description.result().topic_id)
     except KafkaException:
         return ""
-    found = str(told.topic_id)
-    return "" if found == NO_TOPIC_ID else found
 
 
 def offsets_at(consumer: Consumer, partitions: list[tuple[str, int]], where: int) -> dict[tuple[str, int], int]:
