@@ -21,7 +21,7 @@ from warren import state as state_module
 from warren.codec.groups import GroupMetadata, Member, encode_assignment, encode_group_metadata
 from warren.codec.keys import encode_group_key, encode_offset_key
 from warren.rules.rule import Settings
-from warren.sources.folding import Folder, FoldSettings
+from warren.sources.folding import BatchProgress, Folder, FoldSettings
 from warren.sources.reading import Records
 from warren.state import ClusterState
 from warren.windows import columns
@@ -385,7 +385,7 @@ class Log:
                 keys, values = zip(*log[start:end], strict=True)
                 folder.add(Records(np.full(end - start, number), np.arange(start, end), list(keys), list(values)))
                 positions[number] = end
-        return pa.Table.from_batches(folder.rows(positions, NOT_THE_END), COMMIT_ROWS)
+        return pa.Table.from_batches(folder.rows(BatchProgress(positions, NOT_THE_END)), COMMIT_ROWS)
 
 
 def members_value(record: Members) -> bytes | None:

@@ -18,7 +18,7 @@ from warren.errors import ConfigError
 from warren.model import Status
 from warren.rules.rule import Settings
 from warren.serve.v3 import make_app
-from warren.sources.folding import Folder, FoldSettings
+from warren.sources.folding import BatchProgress, Folder, FoldSettings
 from warren.sources.reading import Records
 from warren.state import ClusterState
 from warren.windows.store import Limits
@@ -40,7 +40,7 @@ def batch(*records: tuple[bytes, bytes | None], start: int = 0) -> pa.Table:
     """Records of the offsets topic from `start` on, as a worker hands them over."""
     folder, numbers = Folder(FoldSettings(10, 0)), np.arange(start, start + len(records))
     folder.add(Records(np.zeros(len(records), np.int64), numbers, [key for key, _ in records], [v for _, v in records]))
-    return pa.Table.from_batches(folder.rows({0: start + len(records)}, {}))
+    return pa.Table.from_batches(folder.rows(BatchProgress({0: start + len(records)}, {})))
 
 
 def offsets(state: ClusterState, now_ms: int = START_MS) -> list[int]:
@@ -58,12 +58,12 @@ def test_d03_commits_of_version_2_and_members_of_version_4_count_and_other_recor
     state = new_state()
     commit = encode_offset_commit(OffsetCommit(42, -1, "", START_MS, -1, None), 2)
     members = encode_group_metadata(decode_group_metadata(group_value((TOPIC, [1]))), 4)
-    other = b"\x00\x03" + MEMBERS[2:]
+    other = b"\x00\x63" + MEMBERS[2:]
     state.apply_commit_rows(CONSUMER, batch((COMMITS, commit), (MEMBERS, members), (other, b"x")), now_ms=START_MS)
 
     assert offsets(state) == [42]
     assert owners(state) == ["", "/10.0.0.7"]
-    assert state.skipped() == {"record type 3": 1}
+    assert state.skipped() == {"record type 99": 1}
 
 
 def test_d05_an_older_tombstone_or_assignment_that_is_read_late_changes_nothing() -> None:

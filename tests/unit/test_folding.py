@@ -150,7 +150,7 @@ def test_few_examples_stand_for_many() -> None:
     assert isinstance(batch.poison[0], Poison)
 
 
-OLD_ID, NEW_ID = bytes(range(16)), bytes(range(16, 32))
+OLD_ID, NEW_ID = bytes.fromhex("a1f0c3" * 5 + "07"), bytes.fromhex("5b29ee" * 5 + "4c")
 
 
 def test_what_was_committed_to_the_topic_before_it_was_made_anew_stays_behind() -> None:

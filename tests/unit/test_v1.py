@@ -233,6 +233,9 @@ def test_a_cluster_tells_how_well_it_is_known_and_how_its_groups_are(client: Tes
         "groups_by_status": {"OK": 2, "WARN": 1, "ERR": 3},
         "topic_count": 3,
         "undecodable_records": {"unknown key type": 3},
+        "undecodable_examples": [],
+        "groups_by_type": {"classic": 1, "simple": 4, "consumer": 0, "share": 0, "streams": 0},
+        "stale_partitions": [],
     }
 
 
@@ -270,8 +273,13 @@ def test_a_group_in_the_list_says_what_made_it_so(client: TestClient) -> None:
     assert listed == [
         {
             "group": "billing",
+            "type": "classic",
+            "state": "Stable",
+            "member_count": 1,
             "rule_set": "burrow",
             "status": "ERR",
+            "stale_since": None,
+            "note": None,
             "since": None,
             "partition_count": 2,
             "complete": 1.0,
@@ -451,6 +459,9 @@ def test_a_partition_tells_all_its_numbers(client: TestClient) -> None:
         "end_offset": 400,
         "log_start": 0,
         "lag": 180,
+        "last_stable_offset": None,
+        "lag_stable": None,
+        "conditions": [],
         "lag_seconds": 18.9,
         "lag_seconds_at_least": 18.9,
         "consumed_per_second": 5.0,
@@ -468,13 +479,14 @@ def test_what_is_not_known_of_a_partition_is_null(client: TestClient) -> None:
     known = {key for key, value in told.items() if value is not None}
 
     of_the_topic = {"end_offset", "log_start", "produced_per_second"}
-    assert known == {"topic", "partition", "status", "rule", "reason", "complete", *of_the_topic}
+    assert known == {"topic", "partition", "status", "rule", "reason", "complete", "conditions", *of_the_topic}
 
 
 def test_a_partition_tells_who_reads_it(client: TestClient) -> None:
     told = partition_of(get(client, "clusters/local/groups/billing"), "orders", 0)
 
-    assert told["owner"] == {"host": "/10.0.0.1", "client_id": "billing-7"}
+    member = {"host": "/10.0.0.1", "client_id": "billing-7", "member_id": "billing-7-member", "instance_id": None}
+    assert told["owner"] == member
 
 
 def test_records_that_were_deleted_unread_are_counted(client: TestClient) -> None:
@@ -670,9 +682,10 @@ def test_topics_come_in_pages(client: TestClient) -> None:
 
 
 def test_a_topic_tells_where_its_partitions_begin_and_end_and_how_fast_they_grow(client: TestClient) -> None:
+    other = {"last_stable_offset": None, "has_leader": True, "open_transaction_since": None}
     assert get(client, "clusters/local/topics/orders")["partitions"] == [
-        {"partition": 0, "end_offset": 400, "log_start": 0, "produced_per_second": 10.0},
-        {"partition": 1, "end_offset": 50, "log_start": 0, "produced_per_second": 0.0},
+        {"partition": 0, "end_offset": 400, "log_start": 0, "produced_per_second": 10.0, **other},
+        {"partition": 1, "end_offset": 50, "log_start": 0, "produced_per_second": 0.0, **other},
     ]
 
 
@@ -692,7 +705,8 @@ def test_an_end_that_was_never_seen_is_null(client: TestClient, state: ClusterSt
     state.apply_head_rows(pa.Table.from_pylist([row], HEAD_ROWS), now_ms=ms(31))
 
     (partition,) = get(client, "clusters/local/topics/new")["partitions"]
-    assert partition == {"partition": 0, "end_offset": None, "log_start": None, "produced_per_second": None}
+    known = {key: value for key, value in partition.items() if value is not None}
+    assert known == {"partition": 0, "has_leader": True}
 
 
 # -- errors ----------------------------------------------------------------------------------------------------------
