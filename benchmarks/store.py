@@ -116,6 +116,9 @@ def heads(now_ms: int, step: int, behind: int = 0) -> pa.Table:
         pa.array(np.zeros(rows, np.int64)),
         pa.array(np.full(rows, now_ms, np.int64)),
         pa.array([""] * rows),
+        pa.array(np.full(rows, 1_000 * (step + 1) + behind, np.int64)),
+        pa.array(np.ones(rows, np.bool_)),
+        pa.array([f"id-{number}" for number in range(TOPICS)]).take(pa.array(np.arange(rows) // PARTITIONS)),
     ]
     return pa.table(columns, schema=HEAD_ROWS)
 

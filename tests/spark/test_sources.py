@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Producer, TopicCollection, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.kafka import Cluster, unique
+from tests.kafka import Cluster, eventually, unique
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.keys import encode_offset_key
 from warren.embedded.broker import Broker
+from warren.errors import SourceError
 from warren.sources.commits import CommitsOptions
 from warren.sources.folding import FoldSettings
 from warren.sources.heads import HeadsOptions
+from warren.sources.kafka import topic_id_of, topic_ids_of
+from warren.sources.observing import KafkaBrokers, Observer
 from warren.sources.planning import Range
 from warren.sources.reading import RangeReader
 from warren.windows.rows import CommitBatch, commit_batch, head_rows
@@ -221,6 +224,86 @@ def test_heads_tell_the_end_and_the_log_start_of_every_partition(run_stream: Run
     assert heads.end[mine].tolist() == [0, 7, 0]
     assert heads.log_start[mine].tolist() == [0, 2, 0]
     assert "__consumer_offsets" in heads.topics
+
+
+def heads_of(run_stream: RunStream, cluster: Cluster, topic: str) -> list[dict[str, Any]]:
+    """What a new observation tells of a topic."""
+    client = {"bootstrap.servers": cluster.bootstrap}
+    (table,) = run_stream("warren-heads", HeadsOptions(client, 3600, 0).to_json())
+    return [row for row in table.to_pylist() if row["topic"] == topic]
+
+
+def test_an_open_transaction_holds_the_last_stable_offset(run_stream: RunStream, cluster: Cluster) -> None:
+    topic = cluster.make_topic(2)
+    cluster.produce(topic, 3)
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": unique("tx")})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    for number in range(5):
+        producer.produce(topic, value=str(number), partition=0)
+    assert producer.flush(30) == 0
+
+    def told() -> list[tuple[int, int, bool]]:
+        return [(row["end"], row["last_stable"], row["has_leader"]) for row in heads_of(run_stream, cluster, topic)]
+
+    assert told() == [(8, 3, True), (0, 0, True)]
+    producer.commit_transaction(30)
+    eventually(lambda: told() == [(9, 9, True), (0, 0, True)])  # the marker of the transaction is the ninth
+
+
+def test_a_recreated_topic_has_another_id(run_stream: RunStream, cluster: Cluster) -> None:
+    topic = cluster.make_topic(1)
+    cluster.produce(topic, 3)
+    (before,) = heads_of(run_stream, cluster, topic)
+    cluster.recreate_topic(topic)
+    (after,) = eventually(lambda: heads_of(run_stream, cluster, topic))
+
+    described = cluster.admin.describe_topics(TopicCollection([topic]))[topic].result(30)
+    assert (before["end"], after["end"]) == (3, 0)
+    assert before["topic_id"] not in ("", None, after["topic_id"])
+    assert after["topic_id"] == str(described.topic_id)
+
+
+def test_a_topic_recreated_between_two_lists_of_topics_is_noticed_at_once(cluster: Cluster) -> None:
+    topic = cluster.make_topic(1)
+    cluster.produce(topic, 3)
+    observer = Observer(KafkaBrokers({"bootstrap.servers": cluster.bootstrap}), 3600)
+
+    def told() -> list[tuple[int, str | None]]:
+        rows = observer.observe().to_pylist()
+        return [(row["end"], row["topic_id"]) for row in rows if row["topic"] == topic]
+
+    ((_, before),) = told()
+    assert told() == [(3, None)], "the topics are not listed again"
+    cluster.recreate_topic(topic)
+    cluster.produce(topic, 1)
+    ((end, after),) = told()
+
+    assert end == 1
+    assert after not in (None, before)
+
+
+def test_a_topic_that_is_not_there_has_no_id_and_the_others_have(cluster: Cluster) -> None:
+    topic, client = cluster.make_topic(1), {"bootstrap.servers": cluster.bootstrap}
+
+    assert topic_ids_of(client, [unique("absent"), topic]).keys() == {topic}
+    assert topic_id_of(client, unique("absent")) == ""
+    assert topic_ids_of(client, []) == {}
+
+
+def test_topics_are_described_in_pieces(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warren.sources.kafka.TOPICS_AT_ONCE", 2)
+    topics, client = [cluster.make_topic(1) for _ in range(3)], {"bootstrap.servers": cluster.bootstrap}
+
+    assert topic_ids_of(client, topics).keys() == set(topics)
+
+
+def test_brokers_that_do_not_answer_fail_the_observation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warren.sources.observing.REQUEST_TIMEOUT_S", 0.5)
+    nobody = Observer(KafkaBrokers({"bootstrap.servers": "127.0.0.1:1", "log_level": 0}), 60)
+
+    with pytest.raises(SourceError, match="listing topics failed"):
+        nobody.observe()
 
 
 def test_commits_of_open_and_aborted_transactions_are_not_read(run_stream: RunStream, cluster: Cluster) -> None:
