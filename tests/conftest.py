@@ -6,13 +6,23 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.java_clients import GroupOracle
 from warren.embedded.broker import Broker
+
+# Members of share and streams groups learn of their partitions with a heartbeat: by default every 5 s, after 3 s more.
+QUICK_GROUPS = {
+    "group.share.heartbeat.interval.ms": "300",
+    "group.share.min.heartbeat.interval.ms": "300",
+    "group.streams.heartbeat.interval.ms": "300",
+    "group.streams.min.heartbeat.interval.ms": "300",
+    "group.streams.initial.rebalance.delay.ms": "0",
+}
 
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """Kafka 4.3.1, in whose data directory the broker's log lies."""
-    with Broker(tmp_path_factory.mktemp("kafka"), "4.3.1") as running:
+    with Broker(tmp_path_factory.mktemp("kafka"), "4.3.1", overrides=QUICK_GROUPS) as running:
         running.prepare_groups()
         yield running
 
@@ -22,4 +32,18 @@ def broker_39(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """Kafka 3.9.2, the last line before 4; started by the first test that asks for it."""
     with Broker(tmp_path_factory.mktemp("kafka-39"), "3.9.2") as running:
         running.prepare_groups()
+        yield running
+
+
+@pytest.fixture(scope="session")
+def oracle(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GroupOracle]:
+    """What Kafka itself says about the groups of `broker`."""
+    with GroupOracle(tmp_path_factory.mktemp("oracle"), broker.bootstrap) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def oracle_39(broker_39: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GroupOracle]:
+    """What Kafka itself says about the groups of `broker_39`."""
+    with GroupOracle(tmp_path_factory.mktemp("oracle-39"), broker_39.bootstrap) as running:
         yield running

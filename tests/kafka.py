@@ -5,10 +5,17 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaException,
+    Producer,
+    ShareConsumer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.keys import encode_offset_key
@@ -80,6 +87,68 @@ class Cluster:
             eventually(lambda: _commit(consumer, TopicPartition(topic, partition, offset)))
         finally:
             consumer.close()
+
+    def transactional_commit(
+        self,
+        group: str,
+        topic: str,
+        offset: int,
+        partition: int = 0,
+        *,
+        end: Literal["commit", "abort", "open"],
+        **settings: object,
+    ) -> Producer:
+        """Commit in a transaction, as applications with exactly-once semantics do.
+
+        With "open" the test itself commits or aborts the returned producer's transaction, in a `finally`: until then a
+        read-committed reader sees nothing new in that partition of the offsets topic, whichever group it is of.
+        """
+        producer = Producer(
+            {"bootstrap.servers": self.bootstrap, "log_level": 0, "transactional.id": unique(group), **settings}
+        )
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "log_level": 0, "group.id": group})
+        try:
+            producer.init_transactions(30)
+            producer.begin_transaction()
+            at = TopicPartition(topic, partition, offset)
+            producer.send_offsets_to_transaction([at], consumer.consumer_group_metadata(), 30)
+        finally:
+            consumer.close()
+        if end == "commit":
+            producer.commit_transaction(30)
+        elif end == "abort":
+            producer.abort_transaction(30)
+        return producer
+
+    def alter_offset(self, group: str, topic: str, offset: int, partition: int = 0) -> None:
+        """Set a committed offset as an operator does; Kafka refuses while the group has members."""
+        wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, partition, offset)])
+        [done] = self.admin.alter_consumer_group_offsets([wanted])[group].result(30).topic_partitions
+        assert done.error is None, done.error
+
+    def delete_group(self, group: str) -> None:
+        """Delete a group of any type that has no members, with its offsets."""
+        self.admin.delete_consumer_groups([group])[group].result(30)
+
+    def share_member(self, group: str, *topics: str, **settings: object) -> ShareConsumer:
+        """A member of a share group that reads from the start of the topics.
+
+        It joins at once and has its partitions some heartbeats later: `poll` it until records come.
+        """
+        reset = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ConfigResource.Type.GROUP, group, incremental_configs=[reset])
+        self.admin.incremental_alter_configs([resource])[resource].result(30)
+        consumer = ShareConsumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "log_level": 0,
+                "group.id": group,
+                "client.id": f"{group}-client",
+                **settings,
+            }
+        )
+        consumer.subscribe(list(topics))
+        return consumer
 
     def member(self, group: str, *topics: str, protocol: str = "classic", **settings: object) -> Consumer:
         """A running member that has its partitions."""

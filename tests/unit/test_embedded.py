@@ -156,6 +156,20 @@ def test_an_unknown_version_is_refused_with_those_there_are() -> None:
         jars.list_jars("0.8")
 
 
+def test_a_list_from_elsewhere_names_its_jars_the_same_way(tmp_path: Path) -> None:
+    (tmp_path / "more-1.txt").write_text("# why\n\norg.example:more:1.2 abc\n")
+    [jar] = jars.read_list(tmp_path / "more-1.txt")
+    assert (jar, jar.name) == (jars.Jar("org.example:more:1.2", "abc"), "more-1.2.jar")
+
+
+def test_the_jars_of_another_list_are_taken_from_the_cache_by_its_name(bare: Path) -> None:
+    (bare / "more-1.txt").write_text("org.example:more:1.2 abc\n")
+    copy = cache.cache_dir() / "kafka" / "more-1"
+    copy.mkdir(parents=True)
+    write_copy(copy)
+    assert jars.fetch_jars(bare / "more-1.txt", print) == copy
+
+
 def test_a_free_port_is_outside_the_ephemeral_range() -> None:
     port = broker.free_port()
     assert port < 32_768

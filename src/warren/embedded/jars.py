@@ -1,6 +1,7 @@
 """Fetches the jars of one Kafka version, once, through the Ivy that comes inside PySpark.
 
-Comes in: a version. Goes out: a directory of jars in the cache, complete and with the right content.
+Comes in: a version, or another list of jars. Goes out: a directory of jars in the cache, complete and with the right
+content.
 
 Which jars a version needs is written down beside this file (`kafka-<version>.txt`, with checksums) and not resolved
 again on every machine: it is the same everywhere, and three times quicker because no POM has to be read.
@@ -61,7 +62,7 @@ MODULE = """\
 
 @dataclass(frozen=True)
 class Jar:
-    """One jar as the list beside this file names it: `coordinates` are group:artifact:revision."""
+    """One jar as a list names it: `coordinates` are group:artifact:revision."""
 
     coordinates: str
     sha256: str
@@ -90,20 +91,32 @@ def list_jars(version: str) -> list[Jar]:
     if version not in versions():
         message = f"There is no embedded Kafka {version}; there is {' and '.join(versions())}."
         raise SetupError(message)
-    lines = (LISTS / f"kafka-{version}.txt").read_text().splitlines()
-    pairs = (line.split() for line in lines if line and not line.startswith("#"))
+    return read_list(LISTS / f"kafka-{version}.txt")
+
+
+def read_list(path: Path) -> list[Jar]:
+    """The jars that a file names, one `group:artifact:revision sha256` a line."""
+    pairs = (line.split() for line in path.read_text().splitlines() if line and not line.startswith("#"))
     return [Jar(coordinates, sha256) for coordinates, sha256 in pairs]
 
 
 def fetch_kafka(version: str, report: Report) -> Path:
     """The directory with the jars of Kafka `version`; fetched first when the cache has no complete copy."""
-    jars = list_jars(version)
-    target = cache_dir() / "kafka" / version
+    return _fetch(list_jars(version), version, f"Kafka {version}", report)
+
+
+def fetch_jars(list_path: Path, report: Report) -> Path:
+    """The same for the jars that a list from elsewhere names; the cache keeps them under the list's own name."""
+    return _fetch(read_list(list_path), list_path.stem, list_path.stem, report)
+
+
+def _fetch(jars: Sequence[Jar], name: str, title: str, report: Report) -> Path:
+    target = cache_dir() / "kafka" / name
     if is_complete(target):
         return target
     with _told_as_setup_error(), locked(target.parent / ".lock"):
         if not is_complete(target):  # another process may have fetched it while we waited
-            _fetch_into(target, jars, f"Kafka {version}", report)
+            _fetch_into(target, jars, title, report)
     return target
 
 
