@@ -14,6 +14,7 @@ from warren.config.kafka_client import client_settings
 from warren.config.model import Config, HttpServer
 from warren.errors import SetupError, WarrenError
 from warren.keeper import Keeper
+from warren.look import Look
 from warren.parallel import run_in_parallel
 from warren.rules.insight import Threshold
 from warren.rules.policy import Policy, RulesFor, ThresholdFor
@@ -23,7 +24,8 @@ from warren.serve.v3 import make_app
 from warren.sources.commits import CommitsOptions, CommitsSource
 from warren.sources.folding import FoldSettings
 from warren.sources.heads import HeadsOptions, HeadsSource
-from warren.state import ClusterState
+from warren.sources.kafka import ClientConfig
+from warren.state import STALE_AFTER_MS, ClusterState
 from warren.watch import Watch
 from warren.windows.store import Limits
 
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
     from warren.pipeline.queries import QueryHealth, QueryPlan, SupervisedQuery
 
 log = structlog.get_logger()
+
+LOOK_INTERVAL_S = 10.0
+MISSED_OBSERVATIONS = 3
+"""After so many that did not come what is known of a cluster is stale."""
 
 
 def now_ms() -> int:
@@ -55,6 +61,7 @@ class App:
         self.finished = threading.Event()
         self._keeper = Keeper(self.clusters, home / "snapshots", config.warren.snapshot_interval, now_ms)
         self._watch = Watch(self.clusters, config.warren.evaluate_interval, now_ms)
+        self._look = Look(self.clusters, {name: _client(config, name) for name in config.cluster}, LOOK_INTERVAL_S)
         servers = config.httpserver or {"default": HttpServer(address=":0")}
         self.listeners = [HttpListener(server.address) for server in servers.values()]
 
@@ -67,6 +74,7 @@ class App:
             log.info("answering", url=listener.url)
         self._keeper.start()
         self._watch.start()
+        self._look.start()
         threading.Thread(target=self._start_pipeline, name="pipeline", daemon=True).start()
 
     def stop(self) -> None:
@@ -75,6 +83,7 @@ class App:
         stops = [query.stop for query in self.queries] + [listener.stop for listener in self.listeners]
         run_in_parallel(stops, limit_s=2)
         self._watch.stop()
+        self._look.stop()
         self._keeper.stop()
         if self._spark is not None:
             from warren.pipeline.session import stop_session
@@ -122,7 +131,8 @@ def _cluster_state(config: Config, name: str) -> ClusterState:
     limits = Limits(storage.intervals, storage.min_distance * 1000, storage.expire_group * 1000)
     settings = Settings(evaluator.allowed_lag, evaluator.minimum_complete)
     consumers = {module: one.offsets_topic for module, one in config.consumer.items() if one.cluster == name}
-    return ClusterState(name, limits, settings, consumers, _policy(config, name))
+    stale_after_ms = max(STALE_AFTER_MS, MISSED_OBSERVATIONS * config.cluster[name].offset_refresh * 1000)
+    return ClusterState(name, limits, settings, consumers, _policy(config, name), stale_after_ms=stale_after_ms)
 
 
 def _policy(config: Config, cluster: str) -> Policy:
@@ -137,12 +147,16 @@ def _policy(config: Config, cluster: str) -> Policy:
     )
 
 
+def _client(config: Config, cluster: str) -> ClientConfig:
+    of = config.cluster[cluster]
+    return client_settings(config, of.servers, of.client_profile)
+
+
 def _heads_plan(config: Config, state: ClusterState) -> QueryPlan:
     from warren.pipeline.queries import QueryPlan
 
     cluster = config.cluster[state.name]
-    client = client_settings(config, cluster.servers, cluster.client_profile)
-    options = HeadsOptions(client, cluster.offset_refresh, cluster.topic_refresh)
+    options = HeadsOptions(_client(config, state.name), cluster.offset_refresh, cluster.topic_refresh)
     return QueryPlan(
         name=f"heads-{state.name}",
         source=HeadsSource,

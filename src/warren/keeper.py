@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import structlog
 
+from warren.periodic import Periodic
 from warren.snapshots import SnapshotError, SnapshotReader, SnapshotWriter, previous, set_aside, write_error
 from warren.state import ClusterState
 
@@ -19,18 +19,16 @@ LONGEST_AGE_MS = 24 * 3600 * 1000
 """Kafka keeps tombstones for a day: what is older may have missed one."""
 
 
-class Keeper:
+class Keeper(Periodic):
     """One snapshot file for each cluster in a directory."""
 
     def __init__(
         self, clusters: Mapping[str, ClusterState], directory: Path, interval_s: float, now_ms: Callable[[], int]
     ) -> None:
+        super().__init__("keeper", interval_s, self.save)
         self._clusters = clusters
         self._directory = directory
-        self._interval_s = interval_s
         self._now_ms = now_ms
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._save_now_and_then, name="keeper", daemon=True)
 
     def restore(self) -> None:
         """Bring back what was saved last; what cannot be used is set aside and told."""
@@ -40,15 +38,9 @@ class Keeper:
                 if candidate.exists() and self._restore(cluster, candidate):
                     break
 
-    def start(self) -> None:
-        """Begin saving."""
-        self._thread.start()
-
     def stop(self) -> None:
         """Save a last time."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        super().stop()
         self.save()
 
     def save(self) -> None:
@@ -64,10 +56,6 @@ class Keeper:
                 log.error("snapshot not written", cluster=cluster.name, error=write_error(path, error))
             except SnapshotError as error:
                 log.warning("snapshot not written", cluster=cluster.name, error=str(error))
-
-    def _save_now_and_then(self) -> None:
-        while not self._stop.wait(self._interval_s):
-            self.save()
 
     def _restore(self, cluster: ClusterState, path: Path) -> bool:
         started_s = time.monotonic()

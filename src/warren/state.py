@@ -32,6 +32,7 @@ from warren.rules.listing import (
     partitions_of,
     readers_of,
 )
+from warren.rules.marks import Doubt, doubts
 from warren.rules.policy import Policy
 from warren.rules.rule import Settings
 from warren.rules.standing import Change, Standing, Standings, note_statuses, restored_standings, standing_tables
@@ -371,6 +372,18 @@ class ClusterState:
     def consumers(self) -> list[str]:
         """The consumer modules that read this cluster's commits."""
         return list(self._progress)
+
+    # -- the look into logs writes -------------------------------------------------------------------------------
+
+    def doubts(self) -> list[Doubt]:
+        """Partitions of which it is worth knowing whether what is unread are records at all."""
+        with self._lock:
+            return doubts(self._windows)
+
+    def note_readable_end(self, doubt: Doubt, readable_end: int) -> None:
+        """A partition was looked into: no records lie behind `readable_end`."""
+        with self._lock:
+            self._windows.heads.note_readable_end(doubt.topic, doubt.partition, readable_end, doubt.end)
 
     # -- the watch writes ----------------------------------------------------------------------------------------
 

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 
 import structlog
 
 from warren.model import Status
+from warren.periodic import Periodic
 from warren.rules.standing import Change
 from warren.state import ClusterState
 
 log = structlog.get_logger()
 
 
-class Watch:
-    """A thread of its own; a cluster is watched from when it is ready: before that its statuses mean nothing."""
+class Watch(Periodic):
+    """A cluster is watched from when it is ready: before that its statuses mean nothing."""
 
     def __init__(self, clusters: Mapping[str, ClusterState], interval_s: float, now_ms: Callable[[], int]) -> None:
+        super().__init__("watch", interval_s, self.look)
         self._clusters = clusters
-        self._interval_s = interval_s
         self._now_ms = now_ms
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop after the round under way."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
 
     def look(self) -> None:
         """One round."""
@@ -40,13 +28,6 @@ class Watch:
             if cluster.is_ready:
                 for change in cluster.evaluate(now_ms=self._now_ms()):
                     _tell(cluster.name, change)
-
-    def _watch(self) -> None:
-        while not self._stop.wait(self._interval_s):
-            try:
-                self.look()
-            except Exception:  # one bad round must not end the watch, and must be seen
-                log.exception("the groups could not be judged")
 
 
 def _tell(cluster: str, change: Change) -> None:

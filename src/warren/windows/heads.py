@@ -249,14 +249,37 @@ class Heads:
         known = self._known(at, lambda known: self.marks_end[known])
         return np.where((known == end) & (end >= 0), self._known(at, lambda known: self.marks_from[known]), end)
 
-    def note_marks(self, row: int, start: int, end: int) -> None:
-        """A row was looked into: from `start` to `end` there are no records."""
-        self.marks_from[row], self.marks_end[row] = start, end
+    def is_looked_into(self, at: Int64) -> Bool:
+        """Whether it is known of each row in `at` where its last record lies."""
+        looked: Bool = self._known(at, lambda known: self.marks_end[known]) == self.current(at)
+        return looked
+
+    def note_readable_end(self, topic: str, partition: int, readable_end: int, end: int) -> None:
+        """A partition that ends at `end` was looked into: no records lie behind `readable_end`."""
+        block = self.topics.get(topic)
+        if block and partition < block.length:
+            row = block.start + partition
+            self.marks_from[row], self.marks_end[row] = readable_end, end
 
     def incarnation(self, topic: str) -> int:
         """A number for the id of a topic, 0 if it is not known."""
         text = self.topic_ids.get(topic)
         return incarnation_of(urlsafe_b64decode(f"{text}==")) if text else 0
+
+    def incarnations(self) -> tuple[Int64, Int64]:
+        """Of each row the number for the id of its topic, 0 if it is not known, and when it was seen last."""
+        incarnation, seen_ms = np.zeros(self.used_rows, np.int64), np.zeros(self.used_rows, np.int64)
+        for topic in self.topic_ids.keys() & self.topics.keys():
+            rows = self.topics[topic].rows
+            incarnation[rows], seen_ms[rows] = self.incarnation(topic), self.id_seen_ms[topic]
+        return incarnation, seen_ms
+
+    def is_idle_of(self, at: Int64) -> Bool:
+        """Whether the last two observations of each row in `at` have found the same end."""
+        before = self._known(at, lambda known: self.end[self.newest[known] - 1, known])
+        seen = self._known(at, lambda known: self.observed_ms[self.newest[known] - 1, known]) > 0
+        idle: Bool = seen & (before == self.current(at))
+        return idle
 
     def names_by_id(self) -> dict[bytes, str]:
         """The names of topics by their ids as records hold them."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from warren.windows.columns import UNKNOWN, Block, BlockAllocator, Bool, Int64, packed, rows_of
 from warren.windows.commit_rows import CommitRows, turns
-from warren.windows.groups import Groups
+from warren.windows.group_rows import RowsByGroup
 from warren.windows.heads import HeadRows, Heads
 from warren.windows.labels import FREE, NO_HEAD, NO_OWNER, Labels, Owner, Owners
 from warren.windows.rings import PENDING_LAG, Commits, Rings
@@ -50,7 +50,7 @@ class Windows:
         """Another number whenever rows come to belong to another partition, or are shown or not shown any more."""
         self.clock_skew_ms = 0
         """The brokers' clock, which stamps commits, less ours, which stamps heads."""
-        self._groups = Groups()
+        self._groups = RowsByGroup()
         self._groups_of_topic: dict[str, set[str]] = {}
         self._blocks = BlockAllocator()
 
@@ -115,9 +115,21 @@ class Windows:
         expired = (newest_ms < oldest_ms) & ((newest_ms > 0) | ~has_owner)
         for name in [name for name, group in self._groups.items() if expired[group.code]]:
             self.delete_group(name)
+        self._forget_other_topics()
         if self.owners.forget_unused(self.labels):
             self.rings.touched[:] = True
         self._pack()
+
+    def _forget_other_topics(self) -> None:
+        """Forget windows of commits to another topic of the same name, which was gone when the present one was seen."""
+        at = np.flatnonzero((self.labels.incarnation != 0) & (self.labels.head_row != NO_HEAD))
+        incarnation, seen_ms = (column[self.labels.head_row[at]] for column in self.heads.incarnations())
+        committed_ms = self.rings.timestamp_ms[self.rings.newest_places(at)] + self.limits.min_distance_ms
+        gone = at[self._is_of_another(at, incarnation) & (committed_ms - self.clock_skew_ms < seen_ms)]
+        self.rings.clear(gone)
+        self.labels.incarnation[gone] = 0
+        codes = np.unique(self.labels.group[gone]).tolist()
+        self._drop_empty_groups([name for code in codes if (name := self._groups.names[code])])
 
     def _newest_entry_ms(self) -> Int64:
         """The time of the newest entry of each group, 0 without any, by its code."""
