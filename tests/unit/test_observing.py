@@ -112,6 +112,21 @@ def test_an_id_is_told_only_when_it_was_asked_for(cluster: Cluster) -> None:
     assert told(observer, "topic_id") == [(None,), (None,)]
 
 
+def test_ids_of_an_observation_that_failed_are_asked_for_again(cluster: Cluster) -> None:
+    class Failing(Cluster):
+        def offsets(self, partitions: list[Partition]) -> Offsets:
+            message = "Nobody answers."
+            raise SourceError(message)
+
+    failing = Failing(cluster.ends)
+    observer = Observer(failing, HOUR_S)
+    with pytest.raises(SourceError):
+        observer.observe()
+    failing.offsets = cluster.offsets  # type: ignore[method-assign]
+
+    assert told(observer, "topic_id") == [("first",), (None,)]
+
+
 def test_without_ids_the_observation_is_told_all_the_same(cluster: Cluster) -> None:
     cluster.topic_ids = {}
 

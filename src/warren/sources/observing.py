@@ -104,19 +104,20 @@ class Observer:
             listing = self._list_topics()
             offsets = self._brokers.offsets(_led(listing))
         self._ends = offsets.ends
+        # An id says what a topic was when it was asked for; at the next observation it may be another one.
+        self._listing = listing._replace(topic_ids={})
         return _head_rows(listing, offsets)
 
     def _known_listing(self) -> Listing:
         """The list of topics; asked for anew when it is older than topic-refresh."""
         if self._listing is None or time.monotonic() - self._listed_at_s >= self._topic_refresh_s:
             return self._list_topics()
-        # An id says what a topic was when it was asked for; it may be another one by now.
-        return self._listing._replace(topic_ids={})
+        return self._listing
 
     def _list_topics(self) -> Listing:
-        self._listing = self._brokers.list_topics()
+        self._listing = None  # until an observation tells it: if that fails, its ids have to be asked for again
         self._listed_at_s = time.monotonic()
-        return self._listing
+        return self._brokers.list_topics()
 
     def _offsets_that_fit(self, listing: Listing) -> Offsets | None:
         """The offsets, or None if a leader was lost, or a topic deleted or made again since the list was made."""
