@@ -18,11 +18,13 @@ QUICK_GROUPS = {
     "group.streams.initial.rebalance.delay.ms": "0",
 }
 
+LONG_METADATA = {"offset.metadata.max.bytes": "8192"}  # the default refuses 4,096
+
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """Kafka 4.3.1, in whose data directory the broker's log lies."""
-    with Broker(tmp_path_factory.mktemp("kafka"), "4.3.1", overrides=QUICK_GROUPS) as running:
+    with Broker(tmp_path_factory.mktemp("kafka"), "4.3.1", overrides=QUICK_GROUPS | LONG_METADATA) as running:
         running.prepare_groups()
         yield running
 
@@ -30,7 +32,12 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 @pytest.fixture(scope="session")
 def broker_39(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """Kafka 3.9.2, the last line before 4; started by the first test that asks for it."""
-    with Broker(tmp_path_factory.mktemp("kafka-39"), "3.9.2") as running:
+    preview = {
+        "group.coordinator.rebalance.protocols": "classic,consumer",
+        "group.consumer.migration.policy": "bidirectional",
+        **LONG_METADATA,
+    }
+    with Broker(tmp_path_factory.mktemp("kafka-39"), "3.9.2", overrides=preview) as running:
         running.prepare_groups()
         yield running
 

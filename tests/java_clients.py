@@ -133,6 +133,20 @@ class StreamsApp(JavaProgram):
             raise
 
 
+class JavaMember(JavaProgram):
+    """A member of a group by Kafka's own consumer of one version; it commits what it has read.
+
+    librdkafka speaks the consumer protocol to brokers from Kafka 4 on only.
+    """
+
+    def __init__(
+        self, directory: Path, bootstrap: str, group: str, topic: str, *, client: str, version: str, **settings: object
+    ) -> None:
+        more = [f"{name}={value}" for name, value in settings.items()]
+        jars = [fetch_kafka(version, print)]
+        super().__init__(directory / client, "GroupMember", jars, [bootstrap, group, client, topic, *more], merge=True)
+
+
 class GroupOracle(JavaProgram):
     """What Kafka's own Admin client says about the groups of a cluster; one Java for many questions.
 

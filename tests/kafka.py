@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -79,12 +80,12 @@ class Cluster:
             producer.produce(topic, value=str(number), partition=partition)
         assert producer.flush(30) == 0
 
-    def commit(self, group: str, topic: str, offset: int, partition: int = 0) -> None:
+    def commit(self, group: str, topic: str, offset: int, partition: int = 0, metadata: str = "") -> None:
         """Commit without being a member: a simple group."""
         settings = {"bootstrap.servers": self.bootstrap, "log_level": 0, "enable.auto.commit": False}
         consumer = Consumer({**settings, "group.id": group})
         try:
-            eventually(lambda: _commit(consumer, TopicPartition(topic, partition, offset)))
+            eventually(lambda: _commit(consumer, TopicPartition(topic, partition, offset, metadata)))
         finally:
             consumer.close()
 
@@ -151,7 +152,16 @@ class Cluster:
         return consumer
 
     def member(self, group: str, *topics: str, protocol: str = "classic", **settings: object) -> Consumer:
-        """A running member that has its partitions."""
+        """A member that has its partitions; it takes part as long as it is polled."""
+        consumer = self._joining(group, *topics, protocol=protocol, **settings)
+        eventually(lambda: _assigned(consumer))
+        return consumer
+
+    def running_member(self, group: str, *topics: str, protocol: str = "classic", **settings: object) -> RunningMember:
+        """A member that takes part by itself until it is closed; it has its partitions some time later."""
+        return RunningMember(self._joining(group, *topics, protocol=protocol, **settings))
+
+    def _joining(self, group: str, *topics: str, protocol: str, **settings: object) -> Consumer:
         consumer = Consumer(
             {
                 "bootstrap.servers": self.bootstrap,
@@ -165,8 +175,27 @@ class Cluster:
             }
         )
         consumer.subscribe(list(topics))
-        eventually(lambda: _assigned(consumer))
         return consumer
+
+
+class RunningMember:
+    """A consumer that runs in a thread of its own, as in an application; only that thread ever touches it."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Leave the group."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._consumer.poll(0.1)
+        self._consumer.close()
 
 
 def _assigned(consumer: Consumer) -> bool:

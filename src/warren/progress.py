@@ -92,11 +92,7 @@ def staleness(progress: Progress, held_since_ms: Mapping[int, int], *, now_ms: i
     that they are silent means nothing.
     """
     oldest_ms = now_ms - stale_after_ms
-    held = {partition: since for partition, since in held_since_ms.items() if 0 < since < oldest_ms}
-    unread = {partition: seen for partition, seen in progress.seen_ms.items() if 0 < seen < oldest_ms}
-    since_ms = {one: min(times) for one in held.keys() | unread.keys() if (times := _times(one, held, unread))}
-    return Staleness(max(len(progress.positions), 1), since_ms, frozenset(held))
-
-
-def _times(partition: int, *since_ms: Mapping[int, int]) -> list[int]:
-    return [one[partition] for one in since_ms if partition in one]
+    known_until_ms = {one: held_since_ms.get(one) or seen_ms for one, seen_ms in progress.seen_ms.items()}
+    since_ms = {partition: until_ms for partition, until_ms in known_until_ms.items() if 0 < until_ms < oldest_ms}
+    held = frozenset(partition for partition in since_ms if held_since_ms.get(partition))
+    return Staleness(max(len(progress.positions), 1), since_ms, held)

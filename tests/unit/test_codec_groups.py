@@ -21,7 +21,13 @@ from warren.codec.consumer_groups import (
     TopicMetadata,
 )
 from warren.codec.group_parts import MemberState, MemberTarget, Setting, TargetEpoch, TopicPartitions
-from warren.codec.group_records import GroupRecord, GroupValue, decode_group_record, encode_group_value
+from warren.codec.group_records import (
+    GroupRecord,
+    GroupValue,
+    decode_group_record,
+    decode_group_value,
+    encode_group_value,
+)
 from warren.codec.groups import decode_group_metadata
 from warren.codec.keys import (
     GroupRecordKey,
@@ -591,3 +597,14 @@ def test_a_streams_group_reconciles_like_a_consumer_group() -> None:
 def test_a_share_group_with_members_is_stable() -> None:
     assert share_group_state(["m"]) == GroupState.STABLE
     assert share_group_state([]) == GroupState.EMPTY
+
+
+def test_a_member_as_kafka_4_3_writes_it_for_librdkafka_has_a_tag_that_says_it_is_not_classic() -> None:
+    """Captured from a broker: the tag is there, and null in it is 0, not -1."""
+    value = bytes.fromhex(
+        "0000066669727374000a67672d636c69656e740b2f3132372e302e302e31020f746f7069632d316132653335363501000493e00001000100"
+    )
+    member = decode_group_value(GroupRecordType.CONSUMER_MEMBER, value)
+
+    assert isinstance(member, ConsumerMember)
+    assert (member.instance_id, member.client_id, member.classic) == ("first", "gg-client", None)

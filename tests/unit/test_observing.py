@@ -82,12 +82,12 @@ def test_a_lost_leader_is_told_at_once(cluster: Cluster, observer: Observer) -> 
     assert cluster.listed == 2
 
 
-def test_a_partition_known_to_have_no_leader_makes_nobody_list_topics(cluster: Cluster, observer: Observer) -> None:
+def test_a_leader_that_is_back_is_noticed_at_the_next_observation(cluster: Cluster, observer: Observer) -> None:
     cluster.ends[("orders", 1)] = None
-    for _ in range(3):
-        observer.observe()
+    observer.observe()
+    cluster.ends[("orders", 1)] = 25
 
-    assert cluster.listed == 2
+    assert told(observer, "end", "has_leader") == [(10, True), (25, True)]
 
 
 def test_a_deleted_topic_is_gone_at_once(cluster: Cluster, observer: Observer) -> None:

@@ -77,10 +77,13 @@ def nullable_array(item: Layout[T]) -> Layout[list[T] | None]:
 
 
 def nullable(layout: Layout[T]) -> Layout[T | None]:
-    """A struct that may be null: a byte before it says whether it is there."""
+    """A struct that may be null: a byte before it says whether it is there.
+
+    For null Kafka writes -1 among the plain fields, and 0 within a tagged one.
+    """
 
     def read(reader: Reader) -> T | None:
-        return None if reader.int8() < 0 else layout.read(reader)
+        return None if reader.int8() <= 0 else layout.read(reader)
 
     def write(writer: Writer, value: T | None) -> None:
         writer.int8(-1 if value is None else 1)

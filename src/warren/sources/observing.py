@@ -109,8 +109,10 @@ class Observer:
         return _head_rows(listing, offsets)
 
     def _known_listing(self) -> Listing:
-        """The list of topics; asked for anew when it is older than topic-refresh."""
+        """The list of topics; asked for anew when it is older than topic-refresh, or a leader may be back."""
         if self._listing is None or time.monotonic() - self._listed_at_s >= self._topic_refresh_s:
+            return self._list_topics()
+        if len(self._listing.led) < len(self._listing.partitions):
             return self._list_topics()
         return self._listing
 
