@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from confluent_kafka import KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 
+from tests import dump
 from tests.java_clients import GroupOracle, JavaMember, StreamsApp
 from tests.kafka import Cluster, eventually, unique
 from tests.warren_process import WarrenProcess
@@ -269,6 +271,21 @@ def test_every_group_is_told_as_kafka_tells_it(kafka: Kafka, stage: Stage) -> No
     expected = {"upgraded": "consumer", "downgraded": "classic", "metadata-0": "simple", "consumer-empty": "consumer"}
     assert {what: types[what] for what in expected} == expected
     assert types["group-deleted"] is None
+    if "WARREN_TEST_DUMP" in os.environ:
+        keep_records(kafka, stage)
+
+
+def keep_records(kafka: Kafka, stage: Stage) -> None:
+    """Keep the records of all groups with what they mean, for tests without a broker."""
+    names = set(stage.names.values())
+    groups = {name: told_by_kafka(group) for name in sorted(names) if "type" in (group := kafka.oracle.group(name))}
+    groups = {name: one for name, one in groups.items() if one["offsets"] or one["members"] or one["type"] != "simple"}
+    topics = {at[0] for one in groups.values() for at in one["offsets"]}
+    topics |= {at[0] for one in groups.values() for member in one["members"] for at in member[4]}
+    told = {topic: kafka.warren.get(f"/api/v1/clusters/test/topics/{topic}") for topic in sorted(topics)}
+    known = {topic: {"topic_id": one["topic_id"], "partitions": len(one["partitions"])} for topic, one in told.items()}
+    records = dump.read_records(kafka.cluster.bootstrap, {name.encode() for name in names})
+    dump.save(kafka.version, dump.Dump(records, known, groups))
 
 
 def test_the_members_of_a_group_own_its_partitions(kafka: Kafka, stage: Stage) -> None:

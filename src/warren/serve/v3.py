@@ -15,6 +15,7 @@ from starlette.routing import Mount, Route
 
 from warren.config.model import ClientProfile, Config
 from warren.serve import bodies, gojson
+from warren.serve.metrics import Metrics
 from warren.serve.v1.routes import Queries, make_v1
 from warren.state import ClusterState
 
@@ -40,6 +41,7 @@ def make_app(clusters: Clusters, config: Config, now_ms: Callable[[], int], quer
         Route(f"{group}/status", api.consumer_status),
         Route(f"{group}/lag", api.consumer_lag),
         Route(f"{group}/topic/{{topic}}", api.delete_consumer_topic, methods=["DELETE"]),
+        Route("/metrics", Metrics(clusters, now_ms, queries).page),
         Mount("/api/v1", make_v1(clusters, now_ms, queries)),
     ]
     return Starlette(routes=routes, exception_handlers={HTTPException: _http_error, Exception: _server_error})
