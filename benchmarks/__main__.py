@@ -44,6 +44,13 @@ def main() -> int:
         _tell("load", f"{load.records:,} commits of {load.group_partitions:,} group-partitions in {seconds:.1f} s")
         _measure_catch_up(broker.bootstrap, Path(scratch) / "catch-up", load)
         _measure_running(broker.bootstrap, Path(scratch) / "run", load)
+    with tempfile.TemporaryDirectory() as scratch, Broker(Path(scratch) / "kafka", report=print) as broker:
+        broker.prepare_groups()
+        load = Load(commits=27, rebalances=2)
+        fill(broker.bootstrap, load)
+        share = load.group_records / load.records
+        _tell("load", f"{load.records:,} records, {share:.0%} of them about groups and their members")
+        _measure_catch_up(broker.bootstrap, Path(scratch) / "catch-up", load)
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -10,20 +11,38 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from warren.codec.commits import OffsetCommit, encode_offset_commit
-from warren.codec.keys import encode_offset_key
+from warren.codec.consumer_groups import AssignedPartitions, ConsumerCurrent
+from warren.codec.group_parts import MemberState
+from warren.codec.group_records import encode_group_value
+from warren.codec.groups import GroupMetadata, Member, encode_assignment, encode_group_metadata
+from warren.codec.keys import (
+    GroupRecordType,
+    MemberKey,
+    encode_group_key,
+    encode_group_record_key,
+    encode_offset_key,
+    offsets_partition,
+)
 
 OFFSETS_TOPIC = "__consumer_offsets"
 COMMIT_DISTANCE_MS = 10_000
 COMMIT_LIMIT_S = 60.0
+MEMBERS = 10
+TOPIC_ID = bytes.fromhex("a1f0c3" * 5 + "07")
 
 
 class Load(NamedTuple):
-    """How much: every group commits to every partition of one topic, `commits` times."""
+    """How much: every group commits to every partition of one topic, `commits` times.
+
+    Beside that, each time, it has `rebalances` in which all `MEMBERS` get their partitions anew: half of the groups are
+    classic, one record for all members, half are of the new protocol, one for each member.
+    """
 
     topics: int = 10
     partitions: int = 100
     groups: int = 1_000
     commits: int = 30
+    rebalances: int = 0
 
     @property
     def group_partitions(self) -> int:
@@ -31,9 +50,14 @@ class Load(NamedTuple):
         return self.groups * self.partitions
 
     @property
+    def group_records(self) -> int:
+        """Records about groups and their members."""
+        return self.groups // 2 * (1 + MEMBERS) * self.rebalances * self.commits
+
+    @property
     def records(self) -> int:
-        """Commit records in the offsets topic."""
-        return self.group_partitions * self.commits
+        """All records in the offsets topic."""
+        return self.group_partitions * self.commits + self.group_records
 
 
 def topic_name(number: int) -> str:
@@ -55,15 +79,40 @@ def fill(bootstrap: str, load: Load) -> float:
     partitions = _offsets_partitions(bootstrap)
     for commit in range(load.commits):
         at_ms = now_ms - (load.commits - commit) * COMMIT_DISTANCE_MS
-        value = encode_offset_commit(OffsetCommit(commit, -1, "", at_ms, -1, bytes(range(16))), 4)
+        value = encode_offset_commit(OffsetCommit(commit, -1, "", at_ms, -1, TOPIC_ID), 4)
         for group in range(load.groups):
             name, topic = group_name(group), topic_name(group % load.topics)
-            source_partition = abs(_java_hash(name)) % partitions
+            source_partition = offsets_partition(name, partitions)
+            for rebalance in range(load.rebalances):
+                epoch = commit * load.rebalances + rebalance
+                for key, members in _members(name, topic, epoch, is_classic=group % 2 == 0):
+                    _produce(producer, key, members, source_partition)
             for partition in range(load.partitions):
                 _produce(producer, encode_offset_key(name, topic, partition), value, source_partition)
             producer.poll(0)
     _flush(producer)
     return time.monotonic() - started_s
+
+
+def _members(group: str, topic: str, epoch: int, *, is_classic: bool) -> Iterator[tuple[bytes, bytes]]:
+    """The records of a rebalance, each another value than those before."""
+    share = [list(range(number, 100, MEMBERS)) for number in range(MEMBERS)]
+    if is_classic:
+        members = [
+            Member(
+                f"{group}-{number}", None, f"{group}-client", "/10.0.0.1", 1, 1, b"", encode_assignment([(topic, one)])
+            )
+            for number, one in enumerate(share)
+        ]
+        metadata = GroupMetadata("consumer", epoch, "range", members[0].member_id, epoch, members)
+        yield encode_group_key(group), encode_group_metadata(metadata, 3)
+        return
+    kind = GroupRecordType.CONSUMER_MEMBER_CURRENT
+    for number, one in enumerate(share):
+        assigned = [AssignedPartitions(TOPIC_ID, one, [epoch] * len(one))]
+        current = ConsumerCurrent(epoch, epoch - 1, MemberState.STABLE, assigned, [])
+        key = encode_group_record_key(MemberKey(kind, group, f"{group}-{number}"))
+        yield key, encode_group_value(kind, current)
 
 
 def commit(bootstrap: str, group: str, topic: str, partition: int, offset: int) -> None:
@@ -128,11 +177,3 @@ def _offsets_partitions(bootstrap: str) -> int:
     return len(
         AdminClient({"bootstrap.servers": bootstrap}).list_topics(OFFSETS_TOPIC, 10).topics[OFFSETS_TOPIC].partitions
     )
-
-
-def _java_hash(text: str) -> int:
-    """How Kafka picks the partition of a group (for names in ASCII)."""
-    value = 0
-    for character in text:
-        value = (31 * value + ord(character)) & 0xFFFFFFFF
-    return value - (1 << 32) if value >= 1 << 31 else value

@@ -34,12 +34,18 @@ class Window:
     intervals: int
     min_distance_ms: int
     entries: list[Entry] = field(default_factory=list)
+    topic_id: str = ""  # that the newest commits were made to, as far as they told
 
-    def commit(self, offset: int, timestamp_ms: int, order: int) -> None:
+    def commit(self, offset: int, timestamp_ms: int, order: int, topic_id: str = "") -> None:
         new = Entry(offset, timestamp_ms, order, commit_ms=timestamp_ms)
+        of_another = bool(topic_id and self.topic_id and topic_id != self.topic_id)
         if self.entries and order <= self.entries[-1].order:
-            self._insert(new)
+            if not of_another:
+                self._insert(new)
             return
+        if of_another:
+            self.entries.clear()
+        self.topic_id = topic_id or self.topic_id
         if self.entries and self.intervals > 1 and self._is_near(self.entries[-1], new):
             new.timestamp_ms = self.entries[-1].timestamp_ms
             self.entries[-1] = new
@@ -128,7 +134,7 @@ def judge(
     return "OK"
 
 
-NOBODY = ("", "")
+NOBODY = ("", "", "", "")
 
 
 class Partition(NamedTuple):
@@ -137,7 +143,7 @@ class Partition(NamedTuple):
     topic: str
     partition: int
     entries: list[tuple[int, int, int, int | None]]
-    owner: tuple[str, str]
+    owner: tuple[str, ...]
     head: int
     lowest_head: int
     log_start: int
@@ -203,21 +209,23 @@ class Store:
     heads: dict[str, list[Head]] = field(default_factory=dict)  # by topic, one for each partition
     ids: dict[str, Seen] = field(default_factory=dict)
     windows: dict[tuple[str, str, int], Window] = field(default_factory=dict)  # by group, topic, partition
-    owners: dict[tuple[str, str, int], tuple[str, str]] = field(default_factory=dict)
+    owners: dict[tuple[str, str, int], tuple[str, ...]] = field(default_factory=dict)
 
-    def record(self, key: tuple[str, str, int], offset: int | None, timestamp_ms: int, order: int) -> None:
+    def record(
+        self, key: tuple[str, str, int], offset: int | None, timestamp_ms: int, order: int, topic_id: str = ""
+    ) -> None:
         """A commit, or without an offset a tombstone."""
         window = self.windows.get(key) or Window(self.intervals, self.min_distance_ms)
         if offset is None:
             window.tombstone(order)
         else:
-            window.commit(offset, timestamp_ms, order)
+            window.commit(offset, timestamp_ms, order, topic_id)
             window.resolve(self._heads_of(*key[1:]))
         self.windows[key] = window
         if not window.entries:
             del self.windows[key]
 
-    def assign(self, group: str, owners: dict[tuple[str, int], tuple[str, str]]) -> None:
+    def assign(self, group: str, owners: dict[tuple[str, int], tuple[str, ...]]) -> None:
         self.owners = {key: owner for key, owner in self.owners.items() if key[0] != group}
         self.owners |= {(group, *place): owner for place, owner in owners.items()}
 
@@ -262,6 +270,16 @@ class Store:
         for group, ms in newest_ms.items():
             if ms < now_ms - self.expire_group_ms - self.min_distance_ms:
                 self.delete_group(group)
+        for key in [key for key in self.windows if self._is_of_a_topic_that_is_gone(key)]:
+            del self.windows[key]
+
+    def _is_of_a_topic_that_is_gone(self, key: tuple[str, str, int]) -> bool:
+        """Committed to another topic of the name, before the present one was seen."""
+        window, seen = self.windows[key], self.ids.get(key[1])
+        if seen is None or not window.topic_id or key[2] >= len(self.heads.get(key[1], [])):
+            return False
+        newest_ms = window.entries[-1].timestamp_ms + self.min_distance_ms
+        return window.topic_id != seen.topic_id and newest_ms < seen.at_ms
 
     def delete_group(self, group: str) -> bool:
         return self._forget({key for key in self._keys() if key[0] == group})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import md5
 from itertools import chain, product
 from typing import Any
 
@@ -18,6 +20,7 @@ from tests.property.test_snapshot import CONSUMERS, saved_and_restored
 from tests.scenario import commit_rows
 from tests.unit.test_folding import commit_value
 from warren import state as state_module
+from warren.codec.commits import incarnation_of
 from warren.codec.groups import GroupMetadata, Member, encode_assignment, encode_group_metadata
 from warren.codec.keys import encode_group_key, encode_offset_key
 from warren.rules.rule import Settings
@@ -62,6 +65,11 @@ class Commit:
     after_ms: int = 0  # so much time has passed
     wrong_by_ms: int = 0  # the broker's clock less ours
     late_by: int = 0  # so far before its turn in the log; by an even number it comes again
+    made: int | None = None  # which topic of the name it is made to, if that is told
+
+    @property
+    def topic_id(self) -> str:
+        return "" if self.made is None else topic_id(self.place[1], self.made)
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,7 @@ class Members:
 
     @property
     def owners(self) -> dict[tuple[str, int], Owner]:
-        return {place: Owner(self.host, f"app-{place[1]}") for place in self.owned}
+        return {place: Owner(self.host, f"app-{place[1]}", f"member-{place[1]}") for place in self.owned}
 
 
 @dataclass(frozen=True)
@@ -120,6 +128,11 @@ Step = Commit | Members | Heads | Wait | Delete
 Record = Commit | Members
 
 
+def topic_id(topic: str, made: int) -> str:
+    """Kafka's id of a topic, which was made anew so often."""
+    return urlsafe_b64encode(md5(f"{topic}-{made}".encode()).digest()).decode().rstrip("=")
+
+
 def mixed(**shares: tuple[int, st.SearchStrategy[Any]]) -> st.SearchStrategy[Any]:
     """So many of each kind; `one_of` counts a strategy that it is given twice as one."""
     return st.sampled_from([kind for share, kind in shares.values() for _ in range(share)]).flatmap(lambda kind: kind)
@@ -135,8 +148,10 @@ passing_ms = (1000, 1000, 0, 1, 2999, 3000, 3001, 10_000)
 right_and_wrong_clocks_ms = ((0,) * 8, (-1, -1000, -3000, -5000, 1000, 5000, -3_600_000, 3_600_000))
 timing = st.sampled_from([*product(passing_ms, chain(*right_and_wrong_clocks_ms), (0,))])
 late_timing = st.sampled_from([*product(passing_ms, (-1000, 0, -1, -2999, -3000, -60_000), (1, 3, 5, 2, 4, 20))])
+made = st.sampled_from((*[None] * 6, 0, 0, 1))
 commits, late_commits = (
-    st.tuples(places, offsets, kind).map(lambda of: Commit(*of[:2], *of[2])) for kind in (timing, late_timing)
+    st.tuples(places, offsets, kind, made).map(lambda of: Commit(*of[:2], *of[2], made=of[3]))
+    for kind in (timing, late_timing)
 )
 owned = st.sampled_from(
     (
@@ -229,8 +244,10 @@ class World:
         order, at_ms = self.order - step.late_by, self.now_ms + step.wrong_by_ms
         group, topic, partition = step.place
         rows = commit_rows([(step.offset, order, at_ms)], group=group, topic=topic, partition=partition)
+        told = "" if step.offset is None else step.topic_id
+        rows = rows._replace(incarnation=np.array([incarnation_of(urlsafe_b64decode(f"{told}==") if told else None)]))
         self.windows.apply_commits(rows, self.now_ms)
-        self.model.record(step.place, step.offset, at_ms, order)
+        self.model.record(step.place, step.offset, at_ms, order, told)
 
     def _observe(self, step: Heads) -> None:
         self.now_ms += step.after_ms
@@ -239,7 +256,7 @@ class World:
         self.brokers |= step.remade
         for topic in step.remade:
             self.remade[topic] += 1
-        ids = {topic: f"{topic}-{self.remade[topic]}" for topic in self.brokers} if step.ids_told else {}
+        ids = {topic: topic_id(topic, self.remade[topic]) for topic in self.brokers} if step.ids_told else {}
         seen = model.Observed(self.brokers, step.log_start, step.stable_up_to, step.leaderless, ids)
         self.windows.apply_heads(observation(seen, self.now_ms))
         self.model.observe(seen, self.now_ms)
@@ -368,8 +385,9 @@ class Log:
         match record:
             case Commit((group, topic, partition) as place, offset):
                 at_ms, log = now_ms + record.wrong_by_ms, self.partitions[OFFSETS_PARTITION[group]]
-                self.model.record(place, offset, at_ms, len(log))
-                value = None if offset is None else commit_value(offset, at_ms)
+                self.model.record(place, offset, at_ms, len(log), record.topic_id)
+                made_to = urlsafe_b64decode(f"{record.topic_id}==") if record.topic_id else None
+                value = None if offset is None else commit_value(offset, at_ms, made_to)
                 log.append((encode_offset_key(group, topic, partition), value))
             case Members(group):
                 self.model.assign(group, record.owners)
@@ -392,7 +410,7 @@ def members_value(record: Members) -> bytes | None:
     if not record.owned:
         return None
     members = [
-        Member("m", None, owner.client_id, owner.host, 1, 1, b"", encode_assignment([(topic, [number])]))
+        Member(owner.member_id, None, owner.client_id, owner.host, 1, 1, b"", encode_assignment([(topic, [number])]))
         for (topic, number), owner in record.owners.items()
     ]
     return encode_group_metadata(GroupMetadata("consumer", 1, "range", "m", 1, members), 3)

@@ -118,7 +118,7 @@ def test_a_record_of_a_group_that_cannot_be_decoded_does_not_hide_the_good_one_b
 
 def test_what_members_are_to_have_one_day_is_checked_but_stays_behind() -> None:
     key = encode_group_record_key(MemberKey(GroupRecordType.CONSUMER_MEMBER_TARGET, "g", "m"))
-    batch = folded([(key, b"\x00\x00\x01\x00"), (key, b"\x00\x00\x7f")])
+    batch = folded([(key, b"\x00\x00\x7f")])
 
     assert (batch.group_records, batch.skipped) == ([], {"malformed": 1})
 
@@ -215,3 +215,12 @@ def test_d2_a_commit_of_the_future_was_made_when_the_broker_wrote_it(
     batch = commit_batch(pa.Table.from_batches(folder.rows(BatchProgress({7: 1}, {}))), {})
 
     assert batch.commits.timestamp_ms.tolist() == [taken_ms]
+
+
+def test_what_some_commits_tell_of_their_topic_is_not_lost_beside_those_that_do_not() -> None:
+    first, second = (encode_offset_key(group, "t", 0) for group in ("g", "h"))
+    batch = folded([(first, commit_value(1, 1)), (first, None), (second, commit_value(2, 2, OLD_ID))])
+
+    assert batch.commits.tombstone.tolist() == [True, False]
+    assert batch.commits.incarnation is not None
+    assert (batch.commits.incarnation != 0).tolist() == [False, True]

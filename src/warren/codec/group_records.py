@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from warren.codec import groups
 from warren.codec.consumer_groups import (
     CONSUMER_CURRENT,
     CONSUMER_GROUP,
@@ -97,6 +98,16 @@ def decode_group_value(kind: GroupRecordType, value: bytes) -> GroupValue:
     if kind not in _DECODERS:
         raise not_decoded(kind)
     return _DECODERS[kind](value)
+
+
+def check_group_version(kind: GroupRecordType, value: bytes) -> None:
+    """Raise what decoding a value of an unknown version raises, without decoding the rest."""
+    if kind == GroupRecordType.CLASSIC_GROUP:
+        open_value(value, groups.VALUE_NAME, groups.VERSIONS, groups.FLEXIBLE_FROM)
+    elif kind in _DECODERS:
+        open_value(value, _name(kind), VERSIONS, FLEXIBLE_FROM)
+    else:
+        raise not_decoded(kind)
 
 
 def encode_group_value(kind: GroupRecordType, value: GroupValue) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from warren.codec.commit_columns import ValueState, decode_offset_commits
 from warren.codec.commits import decode_offset_commit
-from warren.codec.group_records import decode_group_value, not_decoded
+from warren.codec.group_records import check_group_version, decode_group_value, not_decoded
 from warren.codec.groups import GroupMetadata, assigned_partitions
 from warren.codec.keys import (
     GroupRecordKey,
@@ -30,6 +30,12 @@ from warren.sources.reading import Records
 from warren.windows.columns import Int64
 from warren.windows.fold import replaced_before, still_seen
 from warren.windows.rows import COMMIT_ROWS, Poison, RowKind
+
+NEWEST_RECORDS = 4
+"""Of each key the newest record that can be decoded counts; so many in a row that cannot are not expected.
+
+Only these are decoded: a backlog holds many that a newer one has replaced. Of all others the version is looked at.
+"""
 
 CHECKED_VALUES = 16_384
 """So many values of groups are known to be sound or not: most are written again and again."""
@@ -77,7 +83,7 @@ class Folder:
         self._source_partitions: list[int] = []
         self._chunks: list[tuple[NDArray[np.integer[Any]], ...]] = []
         self._group_keys: dict[bytes, GroupRecordKey | None] = {}  # None if the group is not wanted
-        self._group_records: dict[bytes, RawRecord] = {}
+        self._group_records: defaultdict[bytes, deque[RawRecord]] = defaultdict(lambda: deque(maxlen=NEWEST_RECORDS))
         self._skipped: Counter[str] = Counter()
         self._poison: list[Poison] = []
 
@@ -142,27 +148,38 @@ class Folder:
             try:
                 decode_offset_commit(records.value[i] or b"")
             except DecodeError as error:
-                wanted -= self._keep_example(records, i, error)
+                where = int(records.partition[i]), int(records.offset[i])
+                wanted -= self._keep_example(*where, records.key[i], error)
 
     def _add_others(self, records: Records, at: list[int]) -> None:
         for i in at:
+            key, where = records.key[i], (int(records.partition[i]), int(records.offset[i]))
             try:
-                self._add_other(records.key[i], records.value[i], int(records.partition[i]), int(records.offset[i]))
+                self._add_other(key, records.value[i], *where)
             except DecodeError as error:
-                self._skipped[error.kind] += 1
-                self._keep_example(records, i, error)
+                self._note_bad(*where, key, error)
 
     def _add_other(self, key: bytes | None, value: bytes | None, source_partition: int, order: int) -> None:
         decoded = self._group_key_of(key)
-        if decoded is None:
-            return
-        if value:
-            malformed_members = _check_value(decoded.type, value)
+        if decoded is not None and key is not None:
+            if value:
+                check_group_version(decoded.type, value)
+            self._group_records[key].append(RawRecord(source_partition, order, key, value))
+
+    def _newest(self, key: bytes, records: deque[RawRecord]) -> RawRecord | None:
+        """The newest record of a key that can be decoded; the others after it are counted."""
+        decoded = self._group_keys[key]
+        assert decoded
+        for record in reversed(records):
+            try:
+                malformed_members = _check_value(decoded.type, record.value) if record.value else 0
+            except DecodeError as error:
+                self._note_bad(record.source_partition, record.order, key, error)
+                continue
             if malformed_members:
                 self._skipped["member assignment"] += malformed_members
-        if decoded.type in VIEWED:
-            assert key
-            self._group_records[key] = RawRecord(source_partition, order, key, value)
+            return record if decoded.type in VIEWED else None
+        return None
 
     def _group_key_of(self, key: bytes | None) -> GroupRecordKey | None:
         """What a record is about that is not a commit; None for a group that is not wanted."""
@@ -178,12 +195,16 @@ class Folder:
         self._group_keys[key] = wanted
         return wanted
 
-    def _keep_example(self, records: Records, i: int, error: DecodeError) -> bool:
+    def _note_bad(self, source_partition: int, order: int, key: bytes | None, error: DecodeError) -> None:
+        self._skipped[error.kind] += 1
+        self._keep_example(source_partition, order, key, error)
+
+    def _keep_example(self, source_partition: int, order: int, key: bytes | None, error: DecodeError) -> bool:
         """Keep a record that cannot be decoded as an example of its kind; False if there are enough."""
         if sum(one.kind == error.kind for one in self._poison) >= POISON_EXAMPLES:
             return False
-        where = int(records.partition[i]), int(records.offset[i])
-        self._poison.append(Poison(*where, _type_of(records.key[i]), error.kind, str(error)[:DETAIL_CHARACTERS]))
+        detail = str(error)[:DETAIL_CHARACTERS]
+        self._poison.append(Poison(source_partition, order, _type_of(key), error.kind, detail))
         return True
 
     # -- giving --------------------------------------------------------------------------------------------------
@@ -195,7 +216,7 @@ class Folder:
         by_key = np.argsort(columns[0], kind="stable")  # the log order stays within each key
         place, offset, timestamp_ms, order, state, incarnation = (column[by_key] for column in columns)
         tombstone = state == ValueState.TOMBSTONE
-        tombstone[replaced_before(place, incarnation)] = True
+        tombstone[replaced_before(place, incarnation, tombstone)] = True
         settings = self._settings
         seen = still_seen(place, timestamp_ms, tombstone, settings.intervals, settings.min_distance_ms)
         pairs = _Pairs(self._keys, self._source_partitions)
@@ -215,7 +236,8 @@ class Folder:
         ]
 
     def _group_rows(self) -> pa.RecordBatch:
-        records = list(self._group_records.values())
+        newest = (self._newest(key, records) for key, records in self._group_records.items())
+        records = [one for one in newest if one]
         return _rows(
             len(records),
             kind=pa.array([RowKind.GROUP_RECORD] * len(records), pa.int8()),

@@ -28,15 +28,17 @@ def still_seen(key: Int64, timestamp_ms: Int64, tombstone: Bool, intervals: int,
     return seen
 
 
-def replaced_before(key: Int64, incarnation: Int64) -> Int64:
+def replaced_before(key: Int64, incarnation: Int64, tombstone: Bool) -> Int64:
     """The rows before the first one to another incarnation of the topic than was told before: the old one ends there.
 
-    `incarnation` is 0 where it is not told; rows of one `key` are neighbours, in log order.
+    `incarnation` is 0 where it is not told; rows of one `key` are neighbours, in log order. After a tombstone nothing
+    was told before.
     """
-    told = np.flatnonzero(incarnation)
-    another = (key[told[1:]] == key[told[:-1]]) & (incarnation[told[1:]] != incarnation[told[:-1]])
-    before: Int64 = told[1:][another] - 1
-    return before
+    told = np.flatnonzero((incarnation != 0) | tombstone)
+    before, after = told[:-1], told[1:]
+    another = (key[after] == key[before]) & ~tombstone[before] & ~tombstone[after]
+    ended: Int64 = after[another & (incarnation[after] != incarnation[before])] - 1
+    return ended
 
 
 def _sum_after(flag: Bool, same_key: Bool) -> Int64:

@@ -151,10 +151,20 @@ def _commits(table: pa.Table, applied: dict[int, int]) -> CommitRows:
         timestamp_ms=_items(table, "timestamp_ms"),
         order=_items(table, "order"),
         tombstone=np.repeat(_numbers(table, "kind") == RowKind.TOMBSTONE, lengths),
-        incarnation=_items(table, "incarnation") if table["incarnation"].null_count == 0 else None,
+        incarnation=_incarnations(table, lengths),
     )
     fresh = rows.order >= np.repeat(_applied_positions(table, applied), lengths)
     return rows if fresh.all() else rows.take(fresh)
+
+
+def _incarnations(table: pa.Table, lengths: Int64) -> Int64 | None:
+    """0 for the rows that do not tell; None if none does."""
+    told = pc.is_valid(table["incarnation"]).to_numpy()
+    if not told.any():
+        return None
+    incarnation = np.zeros(int(lengths.sum()), np.int64)
+    incarnation[np.repeat(told, lengths)] = _items(table, "incarnation")
+    return incarnation
 
 
 def _applied_positions(table: pa.Table, applied: dict[int, int]) -> Int64:

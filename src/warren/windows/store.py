@@ -126,8 +126,7 @@ class Windows:
         incarnation, seen_ms = (column[self.labels.head_row[at]] for column in self.heads.incarnations())
         committed_ms = self.rings.timestamp_ms[self.rings.newest_places(at)] + self.limits.min_distance_ms
         gone = at[self._is_of_another(at, incarnation) & (committed_ms - self.clock_skew_ms < seen_ms)]
-        self.rings.clear(gone)
-        self.labels.incarnation[gone] = 0
+        self._empty(gone)
         codes = np.unique(self.labels.group[gone]).tolist()
         self._drop_empty_groups([name for code in codes if (name := self._groups.names[code])])
 
@@ -300,15 +299,21 @@ class Windows:
         empties = rows.tombstone
         if rows.incarnation is not None:
             empties = empties | self._is_anew(at, rows.incarnation)
+        self._empty(at[newer & empties])
+        if rows.incarnation is not None:
             told = newer & (rows.incarnation != 0)
             self.labels.incarnation[at[told]] = rows.incarnation[told]
-        self.rings.clear(at[newer & empties])
         fresh = newer & ~rows.tombstone
         commits = Commits(rows.offset[fresh], rows.timestamp_ms[fresh], rows.order[fresh])
         self.rings.append(at[fresh], commits, now_ms)
         for i in np.flatnonzero(~newer & ~empties).tolist():
             place, offset = int(at[i]), int(rows.offset[i])
             self.rings.insert(place, offset, int(rows.timestamp_ms[i]), int(rows.order[i]), now_ms)
+
+    def _empty(self, at: Int64) -> None:
+        """Forget the windows of these rows; an empty one is of no topic's incarnation."""
+        self.rings.clear(at)
+        self.labels.incarnation[at] = 0
 
     def _is_of_another(self, at: Int64, incarnation: Int64) -> Bool:
         """Which windows are of commits to another incarnation of their topic than this."""
@@ -419,7 +424,9 @@ class Windows:
         self.heads.forget(topic)
         for name in list(self._groups_of_topic.get(topic, ())):
             block = self._shortened(name, topic, partitions)
-            self.rings.forget_until(block.row_numbers(), until_ms)
+            rows = block.row_numbers()
+            self.rings.forget_until(rows, until_ms)
+            self._empty(rows[self.rings.count[rows] == 0])
             self.labels.waiting[block.rows] = True
             self._drop_empty_groups([name])
 
