@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import structlog
 
 from warren.windows.rows import CommitBatch
@@ -10,20 +12,26 @@ log = structlog.get_logger()
 
 TOLD_EVERY_MS = 60_000
 
-_told_ms: dict[tuple[str, str, str], int] = {}
-_untold: dict[tuple[str, str, str], int] = {}
 
-
-def tell_poison(cluster: str, consumer: str, batch: CommitBatch, now_ms: int) -> None:
+class PoisonLog:
     """At most one line a minute for each kind; it counts those that were not told, and shows one of them."""
-    for kind, records in batch.skipped.items():
-        key = (cluster, consumer, kind)
-        _untold[key] = _untold.get(key, 0) + records
-        if 0 <= now_ms - _told_ms.get(key, -TOLD_EVERY_MS) < TOLD_EVERY_MS:
-            continue
-        example = next((one for one in batch.poison if one.kind == kind), None)
-        where = example._asdict() if example else {"kind": kind}
-        log.warning(
-            "records could not be decoded", cluster=cluster, consumer=consumer, records=_untold.pop(key), **where
-        )
-        _told_ms[key] = now_ms
+
+    def __init__(self, cluster: str) -> None:
+        self._cluster = cluster
+        self._told_ms: dict[tuple[str, str], int] = {}
+        self._untold: Counter[tuple[str, str]] = Counter()
+
+    def tell(self, consumer: str, batch: CommitBatch, *, now_ms: int) -> None:
+        """Tell of what a consumer module has met in a batch."""
+        for kind, records in batch.skipped.items():
+            key = (consumer, kind)
+            self._untold[key] += records
+            if 0 <= now_ms - self._told_ms.get(key, -TOLD_EVERY_MS) < TOLD_EVERY_MS:
+                continue
+            example = next((one for one in batch.poison if one.kind == kind), None)
+            where = example._asdict() if example else {"kind": kind}
+            untold = self._untold.pop(key)
+            log.warning(
+                "records could not be decoded", cluster=self._cluster, consumer=consumer, records=untold, **where
+            )
+            self._told_ms[key] = now_ms

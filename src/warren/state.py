@@ -18,7 +18,7 @@ from warren.errors import StartOverError
 from warren.groups.groups import GroupBrief, Groups
 from warren.groups.records import RawRecord
 from warren.groups.views import GroupType, GroupView
-from warren.poison import tell_poison
+from warren.poison import PoisonLog
 from warren.progress import ALL_FRESH, Progress, Staleness, staleness
 from warren.rules.clock import ClockSkew
 from warren.rules.evaluation import Evaluation, RowPolicy, causes, evaluate, row_policy
@@ -90,6 +90,7 @@ class ClusterState:
         self._stale_after_ms = stale_after_ms
         self._windows = Windows(limits)
         self._groups = Groups()
+        self._poison_log = PoisonLog(name)
         self._progress = {consumer: Progress(topic) for consumer, topic in offsets_topics.items()}
         self._own_groups = {_own_group(consumer) for consumer in offsets_topics}
         self._standings = Standings()
@@ -124,7 +125,7 @@ class ClusterState:
                 self._windows.expire(now_ms)  # the backlog has groups that are long gone
             if all(one.caught_up for one in self._progress.values()):
                 self.restored_ms = None
-        tell_poison(self.name, consumer, batch, now_ms)
+        self._poison_log.tell(consumer, batch, now_ms=now_ms)
 
     def _assign(self, changed: dict[str, GroupView]) -> None:
         for group, view in changed.items():
