@@ -24,7 +24,8 @@ run:  ## run Warren: make run CONFIG=directory-of-warren.toml
 
 test:  ## run every test, against real brokers
 	$(SETUP) --dev --kafka 4.3.1 3.9.2
-	@exec $(BIN)/python -m pytest
+	@$(BIN)/python -m pytest tests/unit tests/property --numprocesses 2 --dist worksteal
+	@exec $(BIN)/python -m pytest tests/spark tests/integration
 
 chaos:  ## kill it again and again under load, and try examples that no run has tried; takes a quarter of an hour
 	$(SETUP) --dev --kafka 4.3.1
