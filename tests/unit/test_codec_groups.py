@@ -428,6 +428,7 @@ def test_keys_of_different_types_are_different_keys() -> None:
         (3, "0000000000090100070102030405060708", "hash of 7 bytes"),
         (3, "000000000009010009010203040506070809", "hash of 9 bytes"),
         (7, f"000002{ID}02ffffffff0000", "partition -1"),
+        (7, f"000002{ID}027fffffff0000", "partition 2^31-1"),
         (7, "000000", "null where an array is required"),
         (7, "0000ffffffff0700", "2^31-1 topics"),
         (8, f"000000000009000000080002{ID}ffffffff07000100", "2^31-1 partitions"),
