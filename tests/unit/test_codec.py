@@ -271,7 +271,7 @@ def test_the_tag_section_decides_alike_in_both_decoders(tags: bytes, state: Valu
         assert decode_offset_commits([value]).state.tolist() == [ValueState.DECODED], why
 
 
-@pytest.mark.parametrize("version", [-1, 5, 300])
+@pytest.mark.parametrize("version", [5, 99])
 def test_an_unknown_version_of_a_commit_is_named_in_the_count(version: int) -> None:
     value = version.to_bytes(2, "big", signed=True)
     with pytest.raises(DecodeError) as caught:

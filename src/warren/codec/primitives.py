@@ -14,6 +14,9 @@ from warren.errors import DecodeError
 
 MALFORMED = "malformed"
 
+TOLD_NUMBERS = 100
+"""Versions and record types that Kafka may come to have one day are counted each on its own, the others together."""
+
 MOST_PARTITIONS = 100_000
 """A partition number from here on is not believed: Kafka makes 10,000 partitions in one request at most.
 
@@ -32,7 +35,12 @@ def malformed(message: str) -> DecodeError:
 
 def version_kind(name: str, version: int) -> str:
     """The name under which an unknown version of `name` is counted."""
-    return f"{name} version {version}"
+    return f"{name} version {numbered(version)}"
+
+
+def numbered(number: int) -> str:
+    """A number in the name that something is counted under; wild ones are one, for each name is kept for good."""
+    return str(number) if 0 <= number < TOLD_NUMBERS else "beyond all known"
 
 
 class Reader:

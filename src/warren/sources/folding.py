@@ -42,6 +42,10 @@ DETAIL_CHARACTERS = 200
 FUTURE_MS = 60_000
 """A commit so far in the future is not believed at once."""
 
+LATEST_MS = 253_402_300_799_999
+"""The last moment of the year 9999. Times before 1970 or after this are taken for these: differences of any two times
+must fit into an int64."""
+
 
 class FoldSettings(NamedTuple):
     """What a worker needs to know of the windows and of the groups wanted."""
@@ -80,6 +84,7 @@ class Folder:
         self._group_records: dict[bytes, RawRecord] = {}
         self._skipped: Counter[str] = Counter()
         self._poison: list[Poison] = []
+        self._examples: Counter[str] = Counter()
 
     def add(self, records: Records) -> None:
         """Take some more records."""
@@ -134,8 +139,7 @@ class Folder:
 
     def _note_bad_commits(self, records: Records, at: list[int], kinds: dict[str, int]) -> None:
         self._skipped.update(kinds)
-        told = Counter(one.kind for one in self._poison)
-        wanted = sum(max(0, min(count, POISON_EXAMPLES - told[kind])) for kind, count in kinds.items())
+        wanted = sum(max(0, min(count, POISON_EXAMPLES - self._examples[kind])) for kind, count in kinds.items())
         for i in at:
             if not wanted:
                 break
@@ -180,8 +184,9 @@ class Folder:
 
     def _keep_example(self, records: Records, i: int, error: DecodeError) -> bool:
         """Keep a record that cannot be decoded as an example of its kind; False if there are enough."""
-        if sum(one.kind == error.kind for one in self._poison) >= POISON_EXAMPLES:
+        if self._examples[error.kind] >= POISON_EXAMPLES:
             return False
+        self._examples[error.kind] += 1
         where = int(records.partition[i]), int(records.offset[i])
         self._poison.append(Poison(*where, _type_of(records.key[i]), error.kind, str(error)[:DETAIL_CHARACTERS]))
         return True
@@ -266,7 +271,7 @@ def _plausible(timestamp_ms: Int64, records: Records, at: Int64) -> Int64:
         stamp_ms = records.stamp_ms(int(at[i]))
         if 0 < stamp_ms < timestamp_ms[i] - FUTURE_MS:
             timestamp_ms[i] = stamp_ms
-    return timestamp_ms
+    return np.clip(timestamp_ms, 0, LATEST_MS)
 
 
 class _Pairs:
