@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.scenario import commit_table, head_table
+from tests.scenario import classic_group, commit_table, head_table
 from warren.codec.commits import OffsetCommit, encode_offset_commit
-from warren.codec.keys import encode_offset_key
+from warren.codec.keys import GroupRecordType, encode_offset_key
+from warren.groups import views
+from warren.groups.views import KEPT_BYTES
 from warren.rules.listing import Selection, SortKey
 from warren.rules.rule import Settings
 from warren.sources.folding import BatchProgress, Folder, FoldSettings
@@ -84,3 +86,14 @@ def test_one_long_name_does_not_make_all_of_a_list_as_long() -> None:
 
     assert page.groups[0].group == "burrow-c"
     assert peak_bytes < 10_000_000
+
+
+def test_long_values_are_not_kept_decoded() -> None:
+    """Tens of thousands of values are, and Kafka takes each of up to a megabyte."""
+    value = classic_group(*((f"/10.0.0.{number}", "app" * 10, [("orders", [number])]) for number in range(100)))
+    assert len(value) > KEPT_BYTES
+    kept = views._decoded.cache_info().currsize
+    first, again = (views.decoded(GroupRecordType.CLASSIC_GROUP, value) for _ in range(2))
+
+    assert first == again
+    assert views._decoded.cache_info().currsize == kept

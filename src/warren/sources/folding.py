@@ -26,13 +26,14 @@ from warren.codec.keys import (
 )
 from warren.errors import DecodeError
 from warren.groups.records import VIEWED, RawRecord
+from warren.groups.views import KEPT_BYTES
 from warren.sources.reading import Records
 from warren.windows.columns import Int64
 from warren.windows.fold import replaced_before, still_seen
 from warren.windows.rows import COMMIT_ROWS, Poison, RowKind
 
 CHECKED_VALUES = 16_384
-"""So many values of groups are known to be sound or not: most are written again and again."""
+"""So many values of groups are known to be sound or not, if they are short: most are written again and again."""
 
 POISON_EXAMPLES = 5
 """So many of a kind are told with their place and reason; the others are only counted."""
@@ -161,7 +162,8 @@ class Folder:
         if decoded is None:
             return
         if value:
-            malformed_members = _check_value(decoded.type, value)
+            check = _check_again if len(value) <= KEPT_BYTES else _check_value
+            malformed_members = check(decoded.type, value)
             if malformed_members:
                 self._skipped["member assignment"] += malformed_members
         if decoded.type in VIEWED:
@@ -248,11 +250,13 @@ class Folder:
         return pa.RecordBatch.from_pylist(rows, COMMIT_ROWS)
 
 
-@lru_cache(CHECKED_VALUES)
 def _check_value(kind: GroupRecordType, value: bytes) -> int:
     """Raise `DecodeError` if a value is not sound; how many of its members have an assignment that cannot be read."""
     decoded = decode_group_value(kind, value)
     return assigned_partitions(decoded).malformed_members if isinstance(decoded, GroupMetadata) else 0
+
+
+_check_again = lru_cache(CHECKED_VALUES)(_check_value)
 
 
 def _type_of(key: bytes | None) -> int:
