@@ -2,10 +2,11 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+SECONDS ?= 180
 SETUP := @$(PYTHON) scripts/setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test chaos check bench clean
+.PHONY: help setup demo run test chaos fuzz check bench clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +32,10 @@ chaos:  ## kill it again and again under load, and try examples that no run has 
 	$(SETUP) --dev --kafka 4.3.1
 	@WARREN_TEST_KILLS=20 exec $(BIN)/python -m pytest tests/integration/test_durability.py tests/property
 
+fuzz:  ## look for bytes in the offsets topic that break something: make fuzz SECONDS=180
+	$(SETUP) --dev --fuzz
+	@exec $(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+
 check:  ## lint, format and types
 	$(SETUP) --dev
 	@$(BIN)/ruff check
@@ -42,5 +47,5 @@ bench:  ## measure speed and memory
 	@exec $(BIN)/python -m benchmarks
 
 clean:  ## remove what was generated here; downloads in the cache stay
-	@rm -rf .venv .warren .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
+	@rm -rf .venv .warren .mypy_cache .pytest_cache .ruff_cache .hypothesis .fuzz dist build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -54,6 +54,7 @@ def main() -> int:
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Set up Warren in .venv.")
     parser.add_argument("--dev", action="store_true", help="also what the tests and checks need")
+    parser.add_argument("--fuzz", action="store_true", help="also what `make fuzz` needs")
     parser.add_argument("--kafka", nargs="*", default=[], metavar="VERSION", help="also fetch these Kafka versions")
     return parser.parse_args()
 
@@ -61,7 +62,8 @@ def parse_options() -> argparse.Namespace:
 def plan(options: argparse.Namespace) -> list[Callable[[str], None]]:
     """The steps in their order; each takes the label it prints when it has something to do."""
     packages, kafka = partial(install_packages, dev=options.dev), partial(fetch_kafka, versions=options.kafka)
-    return [make_environment, packages, provide_java, make_archive, *([kafka] if options.kafka else [])]
+    steps: list[Callable[[str], None]] = [make_environment, packages, provide_java, make_archive]
+    return [*steps, *([kafka] if options.kafka else []), *([install_fuzzer] if options.fuzz else [])]
 
 
 def use_new_enough_python() -> None:
@@ -104,6 +106,16 @@ def install_packages(label: str, dev: bool) -> None:
     pip(f"{label} Warren", "--no-deps", "--no-build-isolation", "-e", ".")
     for name, key in keys.items():
         stamp(name, key)
+
+
+def install_fuzzer(label: str) -> None:
+    """Install what nothing but `make fuzz` needs."""
+    key = fingerprint(["requirements-fuzz.txt"])
+    if is_stamped("packages-fuzz", key):
+        return
+    print(f"{label} fuzzer", flush=True)
+    pip(f"{label} fuzzer", "-r", "requirements-fuzz.txt")
+    stamp("packages-fuzz", key)
 
 
 def provide_java(label: str) -> None:

@@ -62,6 +62,9 @@ _POOL = ThreadPoolExecutor(2, "judge")
 
 STALE_AFTER_MS = 30_000
 
+BEYOND_TOPIC = "partition far beyond those of its topic"
+"""What commits are counted under that nothing can be made of."""
+
 NO_POLICY = Policy()
 GROUP_RECORDS = pa.schema(
     [("source_partition", pa.int32()), ("order", pa.int64()), ("key", pa.binary()), ("value", pa.binary())]
@@ -112,7 +115,7 @@ class ClusterState:
             if progress.must_start_over:
                 message = f"Everything that {consumer} has read must be read again."
                 raise StartOverError(message)
-            batch = commit_batch(table, progress.positions)
+            batch = self._believed(commit_batch(table, progress.positions))
             if progress.caught_up and not batch.ends:  # what is read now was committed just now
                 self._clock_skew.observe(batch.commits.timestamp_ms[~batch.commits.tombstone], now_ms)
                 self._windows.clock_skew_ms = self._clock_skew.skew_ms
@@ -126,6 +129,14 @@ class ClusterState:
             if all(one.caught_up for one in self._progress.values()):
                 self.restored_ms = None
         self._poison_log.tell(consumer, batch, now_ms=now_ms)
+
+    def _believed(self, batch: CommitBatch) -> CommitBatch:
+        """Without commits to partitions that their topics cannot have; these are counted."""
+        believed = self._windows.is_believed(batch.commits)
+        if believed.all():
+            return batch
+        skipped = batch.skipped | {BEYOND_TOPIC: int(np.count_nonzero(~believed))}
+        return batch._replace(commits=batch.commits.take(believed), skipped=skipped)
 
     def _assign(self, changed: dict[str, GroupView]) -> None:
         for group, view in changed.items():

@@ -22,12 +22,13 @@ from warren.codec.groups import (
     encode_group_metadata,
 )
 from warren.codec.keys import GroupKey, OffsetKey, decode_key, encode_group_key, encode_offset_key, record_type
+from warren.codec.primitives import MOST_PARTITIONS
 from warren.errors import DecodeError
 
 versions = st.integers(0, 4)
 int32s = st.integers(-(2**31), 2**31 - 1)
 int64s = st.integers(-(2**63), 2**63 - 1)
-naturals32 = st.integers(0, 2**31 - 1)
+partition_numbers = st.integers(0, MOST_PARTITIONS - 1)
 naturals64 = st.integers(0, 2**63 - 1)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 nullable_texts = st.none() | texts
@@ -36,9 +37,9 @@ long_texts = texts | st.sampled_from([125, 126, 127, 128, 16382, 16383, 16384]).
 
 topic_ids = st.binary(min_size=16, max_size=16).filter(any)
 commits = st.builds(OffsetCommit, naturals64, int32s, long_texts, int64s, int64s, st.none() | topic_ids)
-offset_keys = st.builds(OffsetKey, texts, texts, naturals32)
+offset_keys = st.builds(OffsetKey, texts, texts, partition_numbers)
 
-assignments = st.lists(st.tuples(texts, st.lists(naturals32, max_size=5)), max_size=4)
+assignments = st.lists(st.tuples(texts, st.lists(partition_numbers, max_size=5)), max_size=4)
 blobs = st.binary(max_size=20) | assignments.map(encode_assignment)
 members = st.builds(Member, texts, nullable_texts, texts, texts, int32s, int32s, blobs, blobs)
 protocol_types = st.just("consumer") | texts

@@ -31,6 +31,7 @@ from warren.codec.keys import (
     decode_group_record_key,
     encode_group_record_key,
 )
+from warren.codec.primitives import MOST_PARTITIONS
 from warren.codec.share_groups import (
     ShareCurrent,
     ShareGroup,
@@ -67,7 +68,7 @@ int64s = st.integers(-(2**63), 2**63 - 1)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=10) | st.just("x" * 127)
 nullable_texts = st.none() | texts
 topic_ids = st.binary(min_size=16, max_size=16)
-partitions = st.lists(st.integers(0, 2**31 - 1), max_size=3)
+partitions = st.lists(st.integers(0, MOST_PARTITIONS - 1), max_size=3)
 epochs = st.none() | st.lists(int32s, max_size=3)
 states = st.sampled_from(MemberState)
 

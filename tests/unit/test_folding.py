@@ -17,7 +17,7 @@ from warren.codec.keys import (
     encode_offset_key,
 )
 from warren.groups.records import RawRecord
-from warren.sources.folding import POISON_EXAMPLES, BatchProgress, Folder, FoldSettings
+from warren.sources.folding import LATEST_MS, POISON_EXAMPLES, BatchProgress, Folder, FoldSettings
 from warren.sources.reading import Records
 from warren.windows.rows import CommitBatch, Poison, commit_batch
 
@@ -224,3 +224,26 @@ def test_what_some_commits_tell_of_their_topic_is_not_lost_beside_those_that_do_
     assert batch.commits.tombstone.tolist() == [True, False]
     assert batch.commits.incarnation is not None
     assert (batch.commits.incarnation != 0).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(("told_ms", "taken_ms"), [(-(2**63), 0), (-1, 0), (2**63 - 1, LATEST_MS)])
+def test_times_that_cannot_be_are_taken_for_the_nearest_that_can(told_ms: int, taken_ms: int) -> None:
+    batch = folded([(encode_offset_key("g", "t", 0), commit_value(1, told_ms))])
+
+    assert batch.commits.timestamp_ms.tolist() == [taken_ms]
+
+
+def test_wild_versions_and_types_are_counted_together() -> None:
+    """Each kind is kept, shown and logged on its own, so there must not be one for each number."""
+    key, group_key = encode_offset_key("g", "t", 0), encode_group_key("g")
+    wild = [number.to_bytes(2, "big", signed=True) for number in (-(2**15), -1, 100, 2**15 - 1)]
+    records = [(key, number + b"x") for number in wild] + [(group_key, number) for number in wild]
+    batch = folded(records + [(number, b"") for number in wild] + [(key, b"\x00\x63")])
+
+    assert batch.skipped == {
+        "offset commit value version beyond all known": 4,
+        "group metadata value version beyond all known": 4,
+        "record type beyond all known": 4,
+        "offset commit value version 99": 1,
+    }
+    assert {one.detail for one in batch.poison} >= {"record type 32767 is not decoded"}, "an example tells the number"

@@ -27,7 +27,7 @@ from warren.codec.streams_groups import (
     Subtopology,
     Tasks,
 )
-from warren.groups.derived import GroupState
+from warren.groups.derived import MOST_OWNED, GroupState
 from warren.groups.groups import GroupBrief, Groups
 from warren.groups.records import RawRecord
 from warren.groups.views import GroupType, Partition
@@ -227,3 +227,13 @@ def test_groups_are_the_same_after_they_were_written_down(make: Callable[[], Log
     other.apply(list(log.groups))
 
     assert other.view(GROUP) == log.groups.view(GROUP)
+
+
+def test_a_streams_group_of_endless_topics_and_tasks_is_told_in_part() -> None:
+    log = streams_log()
+    topics = [f"topic-{number}" for number in range(2_000)]
+    log.record(Kind.STREAMS_TOPOLOGY, StreamsTopology(1, [Subtopology("0", topics, [], [], [], [], [])]))
+    current = StreamsCurrent(2, 1, MemberState.STABLE, [Tasks("0", list(range(2_000)), None)], [], [], [], [], [])
+    log.record(Kind.STREAMS_MEMBER_CURRENT, current, "a")
+
+    assert len(log.owners()) == MOST_OWNED

@@ -7,7 +7,7 @@ import pytest
 
 from tests.scenario import GROUP, TOPIC, Story, commit_rows, head_rows
 from warren.windows.labels import Owner
-from warren.windows.store import Assignment, Limits, Windows
+from warren.windows.store import GROWN_PARTITIONS, Assignment, Limits, Windows
 
 
 def lagged(story: Story) -> list[tuple[int, int, int | None]]:
@@ -305,3 +305,48 @@ def test_rows_of_many_groups_do_not_mix(groups: int) -> None:
         shown = windows.group(f"g{number}")
         assert shown is not None
         assert np.array_equal(shown.window.offset[0], [number * 10 + 4, *(number * 10 + i for i in (1, 2, 3))])
+
+
+class TestPartitionsThatCannotBe:
+    """A window takes memory for each partition up to the highest, so not every number is believed."""
+
+    def test_a_partition_far_beyond_those_of_its_topic_is_not_believed(self) -> None:
+        windows = Story(partitions=2).heads(10, 1).windows
+        far, near = 2 + GROWN_PARTITIONS, 1 + GROWN_PARTITIONS
+
+        assert not windows.is_believed(commit_rows([(1, 1, 1)], partition=far)).any()
+        assert windows.is_believed(commit_rows([(1, 1, 1)], partition=near)).all(), "the topic may have grown"
+        assert windows.is_believed(commit_rows([(1, 1, 1)], partition=far, topic="unknown")).all()
+
+    def test_what_was_committed_beyond_a_topic_is_forgotten_once_the_topic_is_known(self) -> None:
+        story = Story(partitions=2).commit(5, 1, 1, partition=70_000).commit(6, 2, 1, group="other", partition=1)
+        story.commit(7, 3, 1, group="other", partition=70_000).heads(10, 2)
+
+        assert story.windows.groups() == ["other"]
+        assert story.entries(1, "other") == [(6, 1, None)]
+        assert {block.length for _, _, block in story.windows.blocks()} == {2 + GROWN_PARTITIONS}
+
+    @pytest.mark.parametrize("known", [True, False])
+    def test_an_owner_far_beyond_a_topic_takes_no_memory(self, known: bool) -> None:
+        story = Story(partitions=2)
+        if known:
+            story.heads(10, 1)
+        owner = Owner("h", "c", "m")
+        owners = {(TOPIC, 0): owner, (TOPIC, 99_999): owner}
+        story.windows.apply_assignment(Assignment(GROUP, owners))
+        story.heads(10, 2)
+
+        shown = story.windows.group(GROUP)
+        assert shown is not None
+        assert shown.owners[0] == owner
+        assert story.windows.used_rows <= 3 * (2 + GROWN_PARTITIONS)
+
+    def test_owners_of_a_large_topic_are_kept_before_the_topic_is_known(self) -> None:
+        story = Story(partitions=5_000)
+        owner = Owner("h", "c", "m")
+        story.windows.apply_assignment(Assignment(GROUP, {(TOPIC, number): owner for number in range(5_000)}))
+        story.heads(10, 1)
+
+        shown = story.windows.group(GROUP)
+        assert shown is not None
+        assert set(shown.owners) == {owner}

@@ -7,6 +7,7 @@ fields other than a lone topic id) goes to the scalar twin.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
@@ -191,9 +192,8 @@ def _fill(columns: CommitColumns, joined: _Values, read: _Rows) -> None:
 
 def _count_kinds(state: NDArray[np.int8], versions: Ints) -> dict[str, int]:
     unknown, counts = np.unique(versions[state == ValueState.UNKNOWN_VERSION], return_counts=True)
-    kinds = {
-        version_kind(commits.VALUE_NAME, version): count
-        for version, count in zip(unknown.tolist(), counts.tolist(), strict=True)
-    }
+    kinds: Counter[str] = Counter()
+    for version, count in zip(unknown.tolist(), counts.tolist(), strict=True):
+        kinds[version_kind(commits.VALUE_NAME, version)] += count
     malformed = int(np.count_nonzero(state == ValueState.MALFORMED))
     return kinds | {MALFORMED: malformed} if malformed else kinds

@@ -26,7 +26,7 @@ from warren.codec.group_parts import MEMBER_TARGET, TARGET_EPOCH, MemberTarget, 
 from warren.codec.groups import GroupMetadata, decode_group_metadata
 from warren.codec.keys import GroupRecordKey, GroupRecordType, OtherKey, decode_group_record_key
 from warren.codec.layouts import Layout
-from warren.codec.primitives import open_value, start_value
+from warren.codec.primitives import numbered, open_value, start_value
 from warren.codec.share_groups import (
     SHARE_CURRENT,
     SHARE_GROUP,
@@ -123,8 +123,7 @@ def _name(kind: GroupRecordType) -> str:
 
 def not_decoded(number: int) -> DecodeError:
     """The error for a record of a type that there is no decoder for."""
-    kind = f"record type {number}"
-    return DecodeError(kind, f"{kind} is not decoded")
+    return DecodeError(f"record type {numbered(number)}", f"record type {number} is not decoded")
 
 
 def _decoder(kind: GroupRecordType, layout: Layout[GroupValue]) -> Callable[[bytes], GroupValue]:

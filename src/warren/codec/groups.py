@@ -166,11 +166,7 @@ def _write_member(writer: Writer, member: Member, version: int) -> None:
 
 
 def _read_topic(reader: Reader) -> tuple[str, list[int]]:
-    topic, partitions = reader.string(), reader.int32_array()
-    if partitions and min(partitions) < 0:
-        message = f"partition {min(partitions)} of topic {topic!r}"
-        raise malformed(message)
-    return topic, partitions
+    return reader.string(), reader.partitions()
 
 
 def _owned(member: Member) -> list[Owner]:

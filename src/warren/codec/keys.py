@@ -177,8 +177,4 @@ def _open_key(key: bytes | None) -> Reader:
 
 
 def _read_offset_key(reader: Reader) -> OffsetKey:
-    key = OffsetKey(reader.string(), reader.string(), reader.int32())
-    if key.partition < 0:
-        message = f"partition {key.partition} of topic {key.topic!r}"
-        raise malformed(message)
-    return key
+    return OffsetKey(reader.string(), reader.string(), reader.partition())

@@ -128,14 +128,6 @@ def _tag_bytes(tagged: Tagged, value: object) -> bytes:
     return writer.done()
 
 
-def _read_partitions(reader: Reader) -> list[int]:
-    partitions = reader.int32_array()
-    if partitions and min(partitions) < 0:
-        message = f"partition {min(partitions)}"
-        raise malformed(message)
-    return partitions
-
-
 INT32S = Layout(Reader.int32_array, array(INT32).write, 1)
-PARTITIONS = INT32S._replace(read=_read_partitions)
+PARTITIONS = INT32S._replace(read=Reader.partitions)
 STRINGS = array(STRING)

@@ -14,6 +14,16 @@ from warren.errors import DecodeError
 
 MALFORMED = "malformed"
 
+TOLD_NUMBERS = 100
+"""Versions and record types that Kafka may come to have one day are counted each on its own, the others together."""
+
+MOST_PARTITIONS = 100_000
+"""A partition number from here on is not believed: Kafka makes 10,000 partitions in one request at most.
+
+On the wire any number up to 2**31 - 1 fits, and the windows of a topic take memory for each partition up to the
+highest: one such record must not take all there is.
+"""
+
 UVARINT_MAX_BYTES = 5
 UUID_BYTES = 16
 
@@ -25,7 +35,12 @@ def malformed(message: str) -> DecodeError:
 
 def version_kind(name: str, version: int) -> str:
     """The name under which an unknown version of `name` is counted."""
-    return f"{name} version {version}"
+    return f"{name} version {numbered(version)}"
+
+
+def numbered(number: int) -> str:
+    """A number in the name that something is counted under; wild ones are one, for each name is kept for good."""
+    return str(number) if 0 <= number < TOLD_NUMBERS else "beyond all known"
 
 
 class Reader:
@@ -116,6 +131,13 @@ class Reader:
         count = self.count(item_size=4)
         return list(struct.unpack(f">{count}i", self.take(4 * count)))
 
+    def partition(self) -> int:
+        """The number of a partition that a topic can have."""
+        return _checked_partitions([self.int32()])[0]
+
+    def partitions(self) -> list[int]:
+        return _checked_partitions(self.int32_array())
+
     def tags(self) -> dict[int, bytes]:
         """The tagged fields that end a struct: none in the plain encoding."""
         return {}
@@ -167,6 +189,13 @@ class CompactReader(Reader):
 
     def _long_size(self) -> int:
         return self.uvarint() - 1
+
+
+def _checked_partitions(numbers: list[int]) -> list[int]:
+    if numbers and not 0 <= min(numbers) <= max(numbers) < MOST_PARTITIONS:
+        message = f"partition {min(numbers) if min(numbers) < 0 else max(numbers)}"
+        raise malformed(message)
+    return numbers
 
 
 def open_value(value: bytes, name: str, versions: range, flexible_from: int) -> tuple[int, Reader]:

@@ -5,8 +5,9 @@ Nothing here depends on the order in which the records were written.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
+from itertools import islice, product
 from typing import NamedTuple, TypeVar
 
 from warren.codec.consumer_groups import ConsumerCurrent, ConsumerMember
@@ -19,6 +20,11 @@ ConsumerMembers = Mapping[str, tuple[ConsumerMember, ConsumerCurrent | None]]
 StreamsMembers = Mapping[str, tuple[StreamsMember, StreamsCurrent | None]]
 
 _Current = TypeVar("_Current", ConsumerCurrent, StreamsCurrent)
+
+
+MOST_OWNED = 100_000
+"""So many partitions are told of a streams group at most. Its records name topics and tasks apart from each other, and
+each topic of a subtopology has each of its tasks: what two small records say can be more than memory holds."""
 
 
 class GroupState(Enum):
@@ -84,13 +90,16 @@ def streams_group_owners(topology: StreamsTopology, members: StreamsMembers) -> 
     A topic with fewer partitions than its subtopology has tasks lacks some of those told here. Topics that only a
     regular expression names are not told: the records do not say which those are.
     """
+    return dict(islice(_owned_tasks(topology, members), MOST_OWNED))
+
+
+def _owned_tasks(topology: StreamsTopology, members: StreamsMembers) -> Iterator[tuple[NamedPartition, str]]:
+    """The partitions that members own, those of the newest epoch last."""
     topics = {one.subtopology_id: _topics_read(one) for one in topology.subtopologies}
-    owners: dict[NamedPartition, str] = {}
     for member_id, current in _by_epoch((name, current) for name, (_, current) in members.items()):
         for tasks in (*current.active_pending_revocation, *current.active):
-            read = topics.get(tasks.subtopology_id, [])
-            owners |= {NamedPartition(topic, partition): member_id for topic in read for partition in tasks.partitions}
-    return owners
+            for topic, partition in product(topics.get(tasks.subtopology_id, ()), tasks.partitions):
+                yield NamedPartition(topic, partition), member_id
 
 
 def _state(

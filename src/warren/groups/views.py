@@ -27,7 +27,16 @@ from warren.groups.records import RecordsOfGroup
 DECODED_VALUES = 65_536
 """So many values are kept decoded: a change of one member must not mean decoding all the others again."""
 
-decoded = lru_cache(DECODED_VALUES)(decode_group_value)
+KEPT_BYTES = 4_096
+"""Longer values are not kept decoded: of classic groups with many members, say, whose every value is another."""
+
+_decoded = lru_cache(DECODED_VALUES)(decode_group_value)
+
+
+def decoded(kind: GroupRecordType, value: bytes) -> GroupValue:
+    """`decode_group_value`, remembered."""
+    return _decoded(kind, value) if len(value) <= KEPT_BYTES else decode_group_value(kind, value)
+
 
 _Value = TypeVar("_Value", bound=GroupValue)
 

@@ -105,8 +105,8 @@ def _first_and_last(marked: Bool) -> tuple[Int64, Int64]:
     return marked.argmax(axis=0), len(marked) - 1 - marked[::-1].argmax(axis=0)
 
 
-def _per_s(records: Int64, passed_ms: Int64, known: Bool) -> Float64:
-    return np.where(known, records * 1000 / np.where(known, passed_ms, 1), UNKNOWN)
+def _per_s(records: Int64 | Float64, passed_ms: Int64, known: Bool) -> Float64:
+    return np.where(known, records * 1000.0 / np.where(known, passed_ms, 1), UNKNOWN)
 
 
 def _until_s(records: Int64, closing_per_s: Float64, opening_per_s: Float64) -> Float64:

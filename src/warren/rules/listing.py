@@ -165,8 +165,8 @@ def _max_lag_s(windows: Windows, evaluation: Evaluation) -> Float64:
 
 def _ordered(codes: Int64, evaluation: Evaluation, lag_s: Float64, standings: Standings, selection: Selection) -> Int64:
     """By the key, what needs attention first, then by name."""
-    names = np.array([str(evaluation.names[code]) for code in codes.tolist()], np.str_)
-    first = np.argsort(names)
+    names = [str(evaluation.names[code]) for code in codes.tolist()]  # as an array all would be as long as the longest
+    first = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
     if selection.sort is not SortKey.NAME:
         for key in reversed(_keys(codes, evaluation, lag_s, standings, selection.sort)):
             first = first[np.argsort(-key[first], kind="stable")]

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from warren.rules.burrow import is_stalled, was_caught_up
 from warren.rules.rule import Rule, Settings, filled, first_yes, last_entry
 from warren.windows.columns import UNKNOWN, Bool, Int64
+from warren.windows.head_history import Float64
 from warren.windows.rings import Entry, Window
 from warren.windows.views import Partitions
 
@@ -55,6 +56,9 @@ LONGEST_TRANSACTION_MS = 900_000
 
 SHORTEST_DISTANCE_MS = 5_000
 """Kafka's default auto.commit.interval.ms: who commits more often still reads ahead about as far."""
+
+MOST_RECORDS = float(1 << 62)
+"""More than any log has, and it fits into an int64."""
 
 
 def rules(
@@ -165,10 +169,13 @@ def lag_climbs(window: Window) -> Bool:
     return climbs
 
 
-def records_read(window: Window) -> Int64:
-    """How many records the commits of each window went forward by; going back is not unreading."""
+def records_read(window: Window) -> Float64:
+    """How many records the commits of each window went forward by; going back is not unreading.
+
+    In float64: going far to and fro more often than once is more than an int64 holds.
+    """
     forward = np.maximum(np.diff(window.offset, axis=0), 0)
-    read: Int64 = (forward * filled(window)[1:]).sum(axis=0)
+    read: Float64 = (forward * filled(window)[1:]).sum(axis=0, dtype=np.float64)
     return read
 
 
@@ -181,9 +188,8 @@ def span_ms(window: Window) -> Int64:
 def read_in_one_go(window: Window, distance_ms: Int64) -> Int64:
     """How many records each group reads in the usual distance of its commits."""
     distance = np.maximum(distance_ms, SHORTEST_DISTANCE_MS)
-    # in float64, for a product of two large numbers would overflow
-    read: Int64 = (records_read(window) * (distance / np.maximum(span_ms(window), 1))).astype(np.int64)
-    return read
+    read = records_read(window) * (distance / np.maximum(span_ms(window), 1))
+    return np.minimum(read, MOST_RECORDS).astype(np.int64)
 
 
 OWN_RULES = frozenset(

@@ -26,6 +26,7 @@ from warren.codec.keys import (
 )
 from warren.errors import DecodeError
 from warren.groups.records import VIEWED, RawRecord
+from warren.groups.views import KEPT_BYTES
 from warren.sources.reading import Records
 from warren.windows.columns import Int64
 from warren.windows.fold import replaced_before, still_seen
@@ -38,7 +39,7 @@ Only these are decoded: a backlog holds many that a newer one has replaced. Of a
 """
 
 CHECKED_VALUES = 16_384
-"""So many values of groups are known to be sound or not: most are written again and again."""
+"""So many values of groups are known to be sound or not, if they are short: most are written again and again."""
 
 POISON_EXAMPLES = 5
 """So many of a kind are told with their place and reason; the others are only counted."""
@@ -47,6 +48,10 @@ DETAIL_CHARACTERS = 200
 
 FUTURE_MS = 60_000
 """A commit so far in the future is not believed at once."""
+
+LATEST_MS = 253_402_300_799_999
+"""The last moment of the year 9999. Times before 1970 or after this are taken for these: differences of any two times
+must fit into an int64."""
 
 
 class FoldSettings(NamedTuple):
@@ -86,6 +91,7 @@ class Folder:
         self._group_records: defaultdict[bytes, deque[RawRecord]] = defaultdict(lambda: deque(maxlen=NEWEST_RECORDS))
         self._skipped: Counter[str] = Counter()
         self._poison: list[Poison] = []
+        self._examples: Counter[str] = Counter()
 
     def add(self, records: Records) -> None:
         """Take some more records."""
@@ -140,8 +146,7 @@ class Folder:
 
     def _note_bad_commits(self, records: Records, at: list[int], kinds: dict[str, int]) -> None:
         self._skipped.update(kinds)
-        told = Counter(one.kind for one in self._poison)
-        wanted = sum(max(0, min(count, POISON_EXAMPLES - told[kind])) for kind, count in kinds.items())
+        wanted = sum(max(0, min(count, POISON_EXAMPLES - self._examples[kind])) for kind, count in kinds.items())
         for i in at:
             if not wanted:
                 break
@@ -172,7 +177,7 @@ class Folder:
         assert decoded
         for record in reversed(records):
             try:
-                malformed_members = _check_value(decoded.type, record.value) if record.value else 0
+                malformed_members = _checked(decoded.type, record.value) if record.value else 0
             except DecodeError as error:
                 self._note_bad(record.source_partition, record.order, key, error)
                 continue
@@ -201,8 +206,9 @@ class Folder:
 
     def _keep_example(self, source_partition: int, order: int, key: bytes | None, error: DecodeError) -> bool:
         """Keep a record that cannot be decoded as an example of its kind; False if there are enough."""
-        if sum(one.kind == error.kind for one in self._poison) >= POISON_EXAMPLES:
+        if self._examples[error.kind] >= POISON_EXAMPLES:
             return False
+        self._examples[error.kind] += 1
         detail = str(error)[:DETAIL_CHARACTERS]
         self._poison.append(Poison(source_partition, order, _type_of(key), error.kind, detail))
         return True
@@ -265,11 +271,18 @@ class Folder:
         return pa.RecordBatch.from_pylist(rows, COMMIT_ROWS)
 
 
-@lru_cache(CHECKED_VALUES)
+def _checked(kind: GroupRecordType, value: bytes) -> int:
+    """`_check_value`, remembered."""
+    return _check_again(kind, value) if len(value) <= KEPT_BYTES else _check_value(kind, value)
+
+
 def _check_value(kind: GroupRecordType, value: bytes) -> int:
     """Raise `DecodeError` if a value is not sound; how many of its members have an assignment that cannot be read."""
     decoded = decode_group_value(kind, value)
     return assigned_partitions(decoded).malformed_members if isinstance(decoded, GroupMetadata) else 0
+
+
+_check_again = lru_cache(CHECKED_VALUES)(_check_value)
 
 
 def _type_of(key: bytes | None) -> int:
@@ -288,7 +301,7 @@ def _plausible(timestamp_ms: Int64, records: Records, at: Int64) -> Int64:
         stamp_ms = records.stamp_ms(int(at[i]))
         if 0 < stamp_ms < timestamp_ms[i] - FUTURE_MS:
             timestamp_ms[i] = stamp_ms
-    return timestamp_ms
+    return np.clip(timestamp_ms, 0, LATEST_MS)
 
 
 class _Pairs:

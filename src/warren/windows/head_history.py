@@ -125,7 +125,7 @@ class HeadHistory:
         around = self._around(rows, self._passed(rows, offset))
         # The end is offset + 1 once the record is there. Shares in float64: whole products would overflow on long logs.
         share = (offset + 1 - around.before_end) / np.maximum(around.after_end - around.before_end, 1)
-        share = np.where(around.before_ms > 0, share, 0)
+        share = np.where((around.before_ms > 0) & (around.after_ms > 0), share, 0)
         at_ms = around.before_ms + np.rint(share * (around.after_ms - around.before_ms)).astype(np.int64)
         not_there = np.where(around.before_ms > 0, NOT_YET, UNKNOWN)
         return np.where(around.after_ms == 0, not_there, np.where(around.before_ms == 0, UNKNOWN, at_ms))

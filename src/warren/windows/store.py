@@ -7,6 +7,7 @@ One writer at a time; whoever shares a store between threads holds a lock around
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import NamedTuple
@@ -20,6 +21,14 @@ from warren.windows.heads import HeadRows, Heads
 from warren.windows.labels import FREE, NO_HEAD, NO_OWNER, Labels, Owner, Owners
 from warren.windows.rings import PENDING_LAG, Commits, Rings
 from warren.windows.views import GroupWindows, Outline, Partitions
+
+GROWN_PARTITIONS = 1_000
+"""So many partitions more than the brokers told of a topic are believed: it may have grown since."""
+
+UNOWNED_PARTITIONS = 64
+"""Who owns a partition is kept before the brokers told of its topic, if no more than about half of the topic and so
+many partitions have no owner: an assignment names each partition that is assigned, in four bytes, but a window takes
+memory for all of them up to the highest."""
 
 
 class Limits(NamedTuple):
@@ -70,6 +79,16 @@ class Windows:
         self._resolve_lags(self._distinct(at[self.heads.seen_since(self.labels.heads_of(at), at_ms)]))
         self._drop_empty_groups({rows.pairs[pair][0] for pair in np.unique(rows.pair[rows.tombstone]).tolist()})
 
+    def is_believed(self, rows: CommitRows) -> Bool:
+        """Whether the topic of each row can have its partition, by what the brokers told of it."""
+        most = [self._most_partitions(topic) for _, topic in rows.pairs]
+        believed: Bool = rows.partition < np.array(most, np.int64)[rows.pair]
+        return believed
+
+    def _most_partitions(self, topic: str) -> int:
+        head = self.heads.topics.get(topic)
+        return head.length + GROWN_PARTITIONS if head else sys.maxsize
+
     def _distinct(self, at: Int64) -> Int64:
         marked = np.zeros(self.used_rows, np.bool_)
         marked[at] = True
@@ -80,10 +99,21 @@ class Windows:
         group = self._groups.get(assignment.group)
         for block in group.topics.values() if group else ():
             self._set_owner(block.rows, NO_OWNER)
+        owned = Counter(topic for topic, _ in assignment.owners)
+        most = {topic: self._most_owned(assignment.group, topic, count) for topic, count in owned.items()}
         for (topic, partition), owner in assignment.owners.items():
-            block = self._ensure_block(assignment.group, topic, partition + 1)
-            self._set_owner(slice(block.start + partition, block.start + partition + 1), self.owners.code_of(owner))
+            if partition < most[topic]:
+                block = self._ensure_block(assignment.group, topic, partition + 1)
+                self._set_owner(slice(block.start + partition, block.start + partition + 1), self.owners.code_of(owner))
         self._drop_empty_groups([assignment.group])
+
+    def _most_owned(self, name: str, topic: str, owned: int) -> int:
+        """Owners of partitions from here on are not kept."""
+        if topic in self.heads.topics:
+            return self._most_partitions(topic)
+        group = self._groups.get(name)
+        known = group.topics[topic].length if group and topic in group.topics else 0
+        return max(known, 2 * owned + UNOWNED_PARTITIONS)
 
     def _set_owner(self, rows: slice, code: int) -> None:
         self.labels.owner[rows] = code
@@ -406,8 +436,17 @@ class Windows:
 
     def _follow_topic(self, topic: str, partitions: int) -> None:
         """A topic's heads are new or have moved: point every window of it there."""
+        self._forget_beyond(topic, partitions + GROWN_PARTITIONS)
         for name in self._groups_of_topic.get(topic, ()):
             self._point_at_heads([(topic, self._ensure_block(name, topic, partitions))])
+
+    def _forget_beyond(self, topic: str, partitions: int) -> None:
+        """Forget windows of partitions that the topic cannot have, as it turns out."""
+        names = self._groups_of_topic.get(topic, ())
+        too_long = [name for name in names if self._groups[name].topics[topic].length > partitions]
+        for name in too_long:
+            self._shortened(name, topic, partitions)
+        self._drop_empty_groups(too_long)
 
     def _forget_topic(self, topic: str) -> None:
         self.heads.forget(topic)
