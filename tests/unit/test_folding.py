@@ -247,3 +247,11 @@ def test_wild_versions_and_types_are_counted_together() -> None:
         "offset commit value version 99": 1,
     }
     assert {one.detail for one in batch.poison} >= {"record type 32767 is not decoded"}, "an example tells the number"
+
+
+def test_commits_under_both_types_of_key_are_of_one_partition_in_the_order_of_the_log() -> None:
+    new, old = (encode_offset_key("g", "t", 0, legacy=legacy) for legacy in (False, True))
+    batch = folded([(new, commit_value(1, 1)), (old, commit_value(2, 2)), (new, None), (old, commit_value(4, 4))])
+
+    assert batch.commits.tombstone.tolist() == [True, False]
+    assert batch.commits.offset.tolist() == [-1, 4]

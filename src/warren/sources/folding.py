@@ -41,6 +41,9 @@ Only these are decoded: a backlog holds many that a newer one has replaced. Of a
 CHECKED_VALUES = 16_384
 """So many values of groups are known to be sound or not, if they are short: most are written again and again."""
 
+LEGACY, CURRENT = b"\x00\x00", b"\x00\x01"
+"""How the keys of commits begin: the two types have the same fields."""
+
 POISON_EXAMPLES = 5
 """So many of a kind are told with their place and reason; the others are only counted."""
 
@@ -120,6 +123,9 @@ class Folder:
             return -1  # counted with its record
         code = -1
         if isinstance(decoded, OffsetKey) and self._is_wanted(decoded.group):
+            if key and key.startswith(LEGACY):  # what is said of a partition under both types is said in turn
+                code = self._codes[key] = self._code_of(CURRENT + key[len(LEGACY) :], source_partition)
+                return code
             code = len(self._keys)
             self._keys.append(decoded)
             self._source_partitions.append(source_partition)
