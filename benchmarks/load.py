@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -23,12 +24,12 @@ from warren.codec.keys import (
     encode_offset_key,
     offsets_partition,
 )
+from warren.sources.kafka import topic_ids_of
 
 OFFSETS_TOPIC = "__consumer_offsets"
 COMMIT_DISTANCE_MS = 10_000
 COMMIT_LIMIT_S = 60.0
 MEMBERS = 10
-TOPIC_ID = bytes.fromhex("a1f0c3" * 5 + "07")
 
 
 class Load(NamedTuple):
@@ -76,16 +77,17 @@ def fill(bootstrap: str, load: Load) -> float:
     started_s = time.monotonic()
     producer = _producer(bootstrap)
     now_ms = int(time.time() * 1000)
-    partitions = _offsets_partitions(bootstrap)
+    partitions, ids = _offsets_partitions(bootstrap), _topic_ids(bootstrap, load)
     for commit in range(load.commits):
         at_ms = now_ms - (load.commits - commit) * COMMIT_DISTANCE_MS
-        value = encode_offset_commit(OffsetCommit(commit, -1, "", at_ms, -1, TOPIC_ID), 4)
+        values = [encode_offset_commit(OffsetCommit(commit, -1, "", at_ms, -1, one), 4) for one in ids]
         for group in range(load.groups):
             name, topic = group_name(group), topic_name(group % load.topics)
+            value, topic_id = values[group % load.topics], ids[group % load.topics]
             source_partition = offsets_partition(name, partitions)
             for rebalance in range(load.rebalances):
                 epoch = commit * load.rebalances + rebalance
-                for key, members in _members(name, topic, epoch, is_classic=group % 2 == 0):
+                for key, members in _members(name, topic if group % 2 else topic_id, epoch):
                     _produce(producer, key, members, source_partition)
             for partition in range(load.partitions):
                 _produce(producer, encode_offset_key(name, topic, partition), value, source_partition)
@@ -94,10 +96,10 @@ def fill(bootstrap: str, load: Load) -> float:
     return time.monotonic() - started_s
 
 
-def _members(group: str, topic: str, epoch: int, *, is_classic: bool) -> Iterator[tuple[bytes, bytes]]:
-    """The records of a rebalance, each another value than those before."""
+def _members(group: str, topic: str | bytes, epoch: int) -> Iterator[tuple[bytes, bytes]]:
+    """The records of a rebalance, each another value than those before; classic groups know topics by name."""
     share = [list(range(number, 100, MEMBERS)) for number in range(MEMBERS)]
-    if is_classic:
+    if isinstance(topic, str):
         members = [
             Member(
                 f"{group}-{number}", None, f"{group}-client", "/10.0.0.1", 1, 1, b"", encode_assignment([(topic, one)])
@@ -109,7 +111,7 @@ def _members(group: str, topic: str, epoch: int, *, is_classic: bool) -> Iterato
         return
     kind = GroupRecordType.CONSUMER_MEMBER_CURRENT
     for number, one in enumerate(share):
-        assigned = [AssignedPartitions(TOPIC_ID, one, [epoch] * len(one))]
+        assigned = [AssignedPartitions(topic, one, [epoch] * len(one))]
         current = ConsumerCurrent(epoch, epoch - 1, MemberState.STABLE, assigned, [])
         key = encode_group_record_key(MemberKey(kind, group, f"{group}-{number}"))
         yield key, encode_group_value(kind, current)
@@ -171,6 +173,13 @@ def _make_topics(bootstrap: str, load: Load) -> None:
         except KafkaException as error:
             if error.args[0].name() != "TOPIC_ALREADY_EXISTS":
                 raise
+
+
+def _topic_ids(bootstrap: str, load: Load) -> list[bytes]:
+    """Of each topic, as records hold them: commits to another topic of the name would not count."""
+    names = [topic_name(number) for number in range(load.topics)]
+    ids = topic_ids_of({"bootstrap.servers": bootstrap}, names)
+    return [urlsafe_b64decode(f"{ids[name]}==") for name in names]
 
 
 def _offsets_partitions(bootstrap: str) -> int:

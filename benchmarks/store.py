@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import numpy as np
 import psutil
 import pyarrow as pa
 
+from warren.codec.commits import incarnation_of
 from warren.keeper import Keeper
 from warren.machine.memory import give_back
 from warren.rules.listing import Selection
@@ -97,12 +99,22 @@ def commits(step: int, now_ms: int, pairs: range = range(GROUPS * TOPICS_OF_A_GR
         "offset": lists(offset),
         "timestamp_ms": lists(np.full(len(partitions), now_ms, np.int64)),
         "order": lists(order),
+        "incarnation": lists(np.repeat([_incarnation(pair % TOPICS) for pair in pairs], PARTITIONS).astype(np.int32)),
     }
     nothing = {field.name: pa.nulls(len(pairs), field.type) for field in COMMIT_ROWS}
     position = {"kind": RowKind.POSITION, "partition": [0], "offset": [step + 1]}
     return pa.concat_tables(
         [pa.table({**nothing, **columns}, schema=COMMIT_ROWS), pa.Table.from_pylist([position], COMMIT_ROWS)]
     )
+
+
+def _id_of(topic: int) -> str:
+    """As Kafka writes it."""
+    return urlsafe_b64encode(topic.to_bytes(16, "big")).decode().rstrip("=")
+
+
+def _incarnation(topic: int) -> int:
+    return incarnation_of(topic.to_bytes(16, "big"))
 
 
 def heads(now_ms: int, step: int, behind: int = 0) -> pa.Table:
@@ -118,7 +130,7 @@ def heads(now_ms: int, step: int, behind: int = 0) -> pa.Table:
         pa.array([""] * rows),
         pa.array(np.full(rows, 1_000 * (step + 1) + behind, np.int64)),
         pa.array(np.ones(rows, np.bool_)),
-        pa.array([f"id-{number}" for number in range(TOPICS)]).take(pa.array(np.arange(rows) // PARTITIONS)),
+        pa.array([_id_of(number) for number in range(TOPICS)]).take(pa.array(np.arange(rows) // PARTITIONS)),
     ]
     return pa.table(columns, schema=HEAD_ROWS)
 
