@@ -16,6 +16,7 @@ from warren.errors import SetupError, WarrenError
 from warren.keeper import Keeper
 from warren.look import Look
 from warren.parallel import run_in_parallel
+from warren.progress import STALE_AFTER_MS
 from warren.rules.insight import Threshold
 from warren.rules.policy import Policy, RulesFor, ThresholdFor
 from warren.rules.rule import Settings
@@ -25,7 +26,7 @@ from warren.sources.commits import CommitsOptions, CommitsSource
 from warren.sources.folding import FoldSettings
 from warren.sources.heads import HeadsOptions, HeadsSource
 from warren.sources.kafka import ClientConfig
-from warren.state import STALE_AFTER_MS, ClusterState
+from warren.state import ClusterState
 from warren.watch import Watch
 from warren.windows.store import Limits
 

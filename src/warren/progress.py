@@ -1,16 +1,27 @@
-"""How far Warren has read, and since when nothing is known of some groups."""
+"""How far Warren has read a cluster's offsets topic, and since when nothing is known of some groups."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+import pyarrow as pa
+
 from warren.codec.keys import offsets_partition
+from warren.windows.columns import Int64
+from warren.windows.heads import Heads
 from warren.windows.rows import CommitBatch, Poison
 
 REMEMBERED_POISON = 100
+
+STALE_AFTER_MS = 30_000
+
+POSITIONS = pa.schema(
+    [("consumer", pa.string()), ("topic_id", pa.string()), ("partition", pa.int32()), ("position", pa.int64())]
+)
 
 
 @dataclass
@@ -96,3 +107,89 @@ def staleness(progress: Progress, held_since_ms: Mapping[int, int], *, now_ms: i
     since_ms = {partition: until_ms for partition, until_ms in known_until_ms.items() if 0 < until_ms < oldest_ms}
     held = frozenset(partition for partition in since_ms if held_since_ms.get(partition))
     return Staleness(max(len(progress.positions), 1), since_ms, held)
+
+
+class Reading:
+    """What all consumer modules of one cluster have read."""
+
+    def __init__(self, offsets_topics: Mapping[str, str], stale_after_ms: int = STALE_AFTER_MS) -> None:
+        self.modules = {module: Progress(topic) for module, topic in offsets_topics.items()}
+        self.own_groups = {own_group(module) for module in offsets_topics}
+        self.restored_ms: int | None = None
+        """When the snapshot was written that all is known from; None once everything since has been read."""
+        self._stale_after_ms = stale_after_ms
+
+    @property
+    def has_caught_up(self) -> bool:
+        """Whether every module has read what was there when it started."""
+        return all(one.caught_up for one in self.modules.values())
+
+    @property
+    def behind_records(self) -> int:
+        """At most so many records are known to be unread."""
+        return sum(one.behind_records for one in self.modules.values())
+
+    def skipped(self) -> dict[str, int]:
+        """How many records could not be decoded, by kind."""
+        return dict(sum((one.skipped for one in self.modules.values()), Counter()))
+
+    def poison(self) -> list[Poison]:
+        """Some of them, the newest last."""
+        return [one for progress in self.modules.values() for one in progress.poison]
+
+    def confirm(self, heads: Heads, observed_ms: int) -> None:
+        """All topics were observed, the offsets topic among them."""
+        for progress in self.modules.values():
+            if block := heads.topics.get(progress.offsets_topic):
+                progress.confirm(dict(enumerate(heads.current(block.row_numbers()).tolist())), observed_ms)
+
+    def staleness(self, heads: Heads, now_ms: int) -> Staleness:
+        """What several modules read is stale where all of them are behind."""
+        found = [
+            staleness(one, _held_since_ms(heads, one.offsets_topic), now_ms=now_ms, stale_after_ms=self._stale_after_ms)
+            for one in self.modules.values()
+            if one.caught_up and one.offsets_topic in heads.topics
+        ]
+        return min(found, key=lambda one: len(one.since_ms), default=ALL_FRESH)
+
+    def stale_since_ms(self, group: str, found: Staleness) -> int | None:
+        """Since when nothing new is known of a group; None if all is known of it.
+
+        Until everything since a restart has been read, what is known is what the snapshot holds.
+        """
+        if group in self.own_groups:
+            return None
+        return found.of(group) or self.restored_ms
+
+    def as_of_ms(self, groups: Sequence[str | None], found: Staleness, now_ms: int) -> Int64 | None:
+        """The moment that each of these groups is judged at; None if it is now for all."""
+        if not found.since_ms and self.restored_ms is None:
+            return None
+        since = (self.stale_since_ms(name, found) if name else None for name in groups)
+        return np.array([now_ms if one is None else min(one, now_ms) for one in since], np.int64)
+
+    def table(self) -> pa.Table:
+        """What is kept of it over restarts."""
+        rows = [
+            {"consumer": name, "topic_id": progress.topic_id, "partition": partition, "position": position}
+            for name, progress in self.modules.items()
+            for partition, position in progress.positions.items()
+        ]
+        return pa.Table.from_pylist(rows, POSITIONS)
+
+    def restore(self, table: pa.Table, created_ms: int) -> None:
+        """Go on from what was kept at `created_ms`."""
+        self.restored_ms = created_ms
+        for row in table.to_pylist():
+            if progress := self.modules.get(row["consumer"]):
+                progress.positions[row["partition"]] = row["position"]
+                progress.topic_id = row["topic_id"]
+
+
+def own_group(module: str) -> str:
+    """The group, as in Burrow, whose lag tells how far a consumer module itself is behind."""
+    return f"burrow-{module}"
+
+
+def _held_since_ms(heads: Heads, topic: str) -> dict[int, int]:
+    return dict(enumerate(heads.held_since_of(heads.topics[topic].row_numbers()).tolist()))

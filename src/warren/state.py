@@ -15,11 +15,10 @@ import pyarrow as pa
 import structlog
 
 from warren.errors import StartOverError
-from warren.groups.groups import GroupBrief, Groups
-from warren.groups.records import RawRecord
+from warren.groups.groups import GroupBrief, Groups, restored_groups
 from warren.groups.views import GroupType, GroupView
 from warren.poison import PoisonLog
-from warren.progress import ALL_FRESH, Progress, Staleness, staleness
+from warren.progress import STALE_AFTER_MS, Reading, Staleness, own_group
 from warren.rules.clock import ClockSkew
 from warren.rules.evaluation import Evaluation, RowPolicy, causes, evaluate, row_policy
 from warren.rules.listing import (
@@ -39,7 +38,6 @@ from warren.rules.standing import Change, Standing, Standings, note_statuses, re
 from warren.rules.verdict import GroupVerdict, facts_of, judge_group
 from warren.snapshots import Header, SnapshotError, SnapshotReader, SnapshotWriter
 from warren.windows import snapshot
-from warren.windows.columns import Int64
 from warren.windows.commit_rows import CommitRows, commits_of_one_group
 from warren.windows.labels import Owner
 from warren.windows.rings import Rings
@@ -60,18 +58,10 @@ FRESH_MS = 1_000
 _POOL = ThreadPoolExecutor(2, "judge")
 """NumPy lets other threads run while it computes: two judge a large cluster in little more than half the time."""
 
-STALE_AFTER_MS = 30_000
-
 BEYOND_TOPIC = "partition far beyond those of its topic"
 """What commits are counted under that nothing can be made of."""
 
 NO_POLICY = Policy()
-GROUP_RECORDS = pa.schema(
-    [("source_partition", pa.int32()), ("order", pa.int64()), ("key", pa.binary()), ("value", pa.binary())]
-)
-POSITIONS = pa.schema(
-    [("consumer", pa.string()), ("topic_id", pa.string()), ("partition", pa.int32()), ("position", pa.int64())]
-)
 
 
 class ClusterState:
@@ -90,12 +80,10 @@ class ClusterState:
         self.name = name
         self.settings = settings
         self.policy = policy
-        self._stale_after_ms = stale_after_ms
         self._windows = Windows(limits)
         self._groups = Groups()
         self._poison_log = PoisonLog(name)
-        self._progress = {consumer: Progress(topic) for consumer, topic in offsets_topics.items()}
-        self._own_groups = {_own_group(consumer) for consumer in offsets_topics}
+        self._reading = Reading(offsets_topics, stale_after_ms)
         self._standings = Standings()
         self._clock_skew = ClockSkew()
         self._row_policies: dict[str, RowPolicy] = {}
@@ -103,15 +91,13 @@ class ClusterState:
         self._lock = threading.Lock()
         self._expired_ms = 0
         self._cluster_id = ""  # Kafka's own; "" until it is known
-        self.restored_ms: int | None = None
-        """When the snapshot was written that answers come from; None once everything since has been read."""
 
     # -- the pipeline writes -------------------------------------------------------------------------------------
 
     def apply_commit_rows(self, consumer: str, table: pa.Table, *, now_ms: int) -> None:
         """Take one micro-batch of a consumer module; a batch that comes again changes nothing."""
         with self._lock:
-            progress = self._progress[consumer]
+            progress = self._reading.modules[consumer]
             if progress.must_start_over:
                 message = f"Everything that {consumer} has read must be read again."
                 raise StartOverError(message)
@@ -126,8 +112,8 @@ class ClusterState:
             if not progress.caught_up and not batch.ends and batch.is_settled:
                 progress.caught_up = True
                 self._windows.expire(now_ms)  # the backlog has groups that are long gone
-            if all(one.caught_up for one in self._progress.values()):
-                self.restored_ms = None
+            if self._reading.has_caught_up:
+                self._reading.restored_ms = None
         self._poison_log.tell(consumer, batch, now_ms=now_ms)
 
     def _believed(self, batch: CommitBatch) -> CommitBatch:
@@ -154,9 +140,7 @@ class ClusterState:
             self._windows.apply_heads(rows)
             if rows.topic_ids:
                 self._assign(self._groups.name_topics(self._windows.heads.names_by_id()))
-            for progress in self._progress.values():
-                ends = self._windows.topic_ends(progress.offsets_topic) or []
-                progress.confirm(dict(enumerate(ends)), rows.observed_ms)
+            self._reading.confirm(self._windows.heads, rows.observed_ms)
             if now_ms - self._expired_ms >= EXPIRY_INTERVAL_MS:
                 self._windows.expire(now_ms)
                 self._expired_ms = now_ms
@@ -181,26 +165,26 @@ class ClusterState:
         consumer modules are made to start over, too: they would not bring back what they have read before.
         """
         with self._lock:
-            if not self._progress[consumer].must_start_over:
+            if not self._reading.modules[consumer].must_start_over:
                 self._forget_groups()
-            self._progress[consumer].start_over()
+            self._reading.modules[consumer].start_over()
 
     def _forget_groups(self) -> None:
         for group in {name for name, _, _ in self._windows.blocks()}:
             self._windows.delete_group(group)
         self._groups = Groups()
-        for progress in self._progress.values():
+        for progress in self._reading.modules.values():
             progress.must_start_over = True
 
     def positions(self, consumer: str) -> dict[int, int] | None:
         """Where a consumer module goes on reading; None before its first batch."""
         with self._lock:
-            return dict(self._progress[consumer].positions) or None
+            return dict(self._reading.modules[consumer].positions) or None
 
     def topic_id(self, consumer: str) -> str:
         """Kafka's id of the topic that the positions of a consumer module are of; "" if it is not known."""
         with self._lock:
-            return self._progress[consumer].topic_id
+            return self._reading.modules[consumer].topic_id
 
     # -- the others read -----------------------------------------------------------------------------------------
 
@@ -208,30 +192,29 @@ class ClusterState:
     def has_caught_up(self) -> bool:
         """Whether every consumer module has read what was there when it started."""
         with self._lock:
-            return all(one.caught_up for one in self._progress.values())
+            return self._reading.has_caught_up
 
     @property
     def is_ready(self) -> bool:
         """Whether answers are worth reading: caught up, and the ends of topics are known."""
         with self._lock:
-            heads_known = bool(self._windows.heads.topics)
-        return heads_known and self.has_caught_up
+            return bool(self._windows.heads.topics) and self._reading.has_caught_up
 
     @property
     def behind_records(self) -> int:
         """How many records of the offsets topic are known to be unread."""
         with self._lock:
-            return sum(one.behind_records for one in self._progress.values())
+            return self._reading.behind_records
 
     def skipped(self) -> dict[str, int]:
         """How many records could not be decoded, by kind."""
         with self._lock:
-            return dict(sum((one.skipped for one in self._progress.values()), Counter()))
+            return self._reading.skipped()
 
     def poison(self) -> list[Poison]:
         """Some of the records that could not be decoded, the newest last."""
         with self._lock:
-            return [one for progress in self._progress.values() for one in progress.poison]
+            return self._reading.poison()
 
     def topics(self) -> list[str]:
         """The topics known from the brokers."""
@@ -257,7 +240,7 @@ class ClusterState:
         """What is said about a group now, by its own rule set or another one; None if the group is not known."""
         with self._lock:
             facts = facts_of(self._windows, group, self.settings)
-            stale_since_ms = self._stale_since_ms(group, self._staleness(now_ms))
+            stale_since_ms = self._stale_since_ms(group, now_ms)
         if facts is None:
             return None
         return judge_group(
@@ -288,7 +271,7 @@ class ClusterState:
     def groups_by_type(self) -> dict[str, int]:
         """How many groups of each type are known, also those without offsets."""
         with self._lock:
-            names = {*self._windows.groups(), *self._groups.briefs()} - self._own_groups
+            names = {*self._windows.groups(), *self._groups.briefs()} - self._reading.own_groups
             counts = Counter(self._groups.brief(name).type.value for name in names)
         return {kind.value: counts[kind.value] for kind in GroupType}
 
@@ -300,41 +283,20 @@ class ClusterState:
     def staleness(self, *, now_ms: int) -> Staleness:
         """Of which partitions of the offsets topic, and so of which groups, nothing new is known, and since when."""
         with self._lock:
-            return self._staleness(now_ms)
+            return self._reading.staleness(self._windows.heads, now_ms)
 
     def stale_since_ms(self, group: str, *, now_ms: int) -> int | None:
         """Since when nothing new is known of a group; None if all is known of it."""
         with self._lock:
-            return self._stale_since_ms(group, self._staleness(now_ms))
+            return self._stale_since_ms(group, now_ms)
 
-    def _staleness(self, now_ms: int) -> Staleness:
-        """The lock is held. What several modules read is stale where all of them are behind."""
-        found = [
-            staleness(one, self._held_since_ms(one), now_ms=now_ms, stale_after_ms=self._stale_after_ms)
-            for one in self._progress.values()
-            if one.caught_up and one.offsets_topic in self._windows.heads.topics
-        ]
-        return min(found, key=lambda one: len(one.since_ms), default=ALL_FRESH)
+    def _stale_since_ms(self, group: str, now_ms: int) -> int | None:
+        return self._reading.stale_since_ms(group, self._reading.staleness(self._windows.heads, now_ms))
 
-    def _held_since_ms(self, progress: Progress) -> dict[int, int]:
-        heads = self._windows.heads
-        rows = heads.topics[progress.offsets_topic].row_numbers()
-        return dict(enumerate(heads.held_since_of(rows).tolist()))
-
-    def _stale_since_ms(self, group: str, found: Staleness) -> int | None:
-        """Until everything since a restart has been read, what is known is what the snapshot holds."""
-        if group in self._own_groups:
-            return None
-        return found.of(group) or self.restored_ms
-
-    def _as_of_ms(self, now_ms: int) -> Int64 | None:
-        """The moment that each group is judged at, by its code; None if it is now for all."""
-        found = self._staleness(now_ms)
-        if not found.since_ms and self.restored_ms is None:
-            return None
-        names = self._windows.group_names()
-        since = (self._stale_since_ms(name, found) if name else None for name in names)
-        return np.array([now_ms if one is None else min(one, now_ms) for one in since], np.int64)
+    @property
+    def restored_ms(self) -> int | None:
+        """When the snapshot was written that answers come from; None once everything since has been read."""
+        return self._reading.restored_ms
 
     def list_groups(self, selection: Selection, *, now_ms: int, rule_set: str = "") -> GroupPage:
         """Some of the groups, with what is said about each now, by their own rule set or another one."""
@@ -383,7 +345,7 @@ class ClusterState:
     @property
     def consumers(self) -> list[str]:
         """The consumer modules that read this cluster's commits."""
-        return list(self._progress)
+        return list(self._reading.modules)
 
     # -- the look into logs writes -------------------------------------------------------------------------------
 
@@ -424,13 +386,10 @@ class ClusterState:
         policy = self._row_policies.get(rule_set)
         if policy is None or policy.layout != self._windows.layout:
             policy = self._row_policies[rule_set] = row_policy(self._windows, self.policy, rule_set)
+        stale = self._reading.staleness(self._windows.heads, now_ms)
+        as_of_ms = self._reading.as_of_ms(self._windows.group_names(), stale, now_ms)
         found = self._evaluations[rule_set] = evaluate(
-            self._windows,
-            self.settings,
-            policy,
-            now_ms=now_ms,
-            as_of_ms=self._as_of_ms(now_ms),
-            in_parallel=_POOL.map,
+            self._windows, self.settings, policy, now_ms=now_ms, as_of_ms=as_of_ms, in_parallel=_POOL.map
         )
         return found
 
@@ -452,7 +411,7 @@ class ClusterState:
     def is_worth_saving(self) -> bool:
         """Whether anything was read, or restored."""
         with self._lock:
-            return any(progress.positions for progress in self._progress.values())
+            return any(progress.positions for progress in self._reading.modules.values())
 
     def header(self, now_ms: int) -> Header:
         """What a snapshot of this state is called."""
@@ -482,8 +441,8 @@ class ClusterState:
                     final |= {
                         **snapshot.names_of(self._windows),
                         **standing_tables(self._standings),
-                        "group_records": pa.Table.from_pylist([one._asdict() for one in self._groups], GROUP_RECORDS),
-                        "positions": self._position_table(),
+                        "group_records": self._groups.table(),
+                        "positions": self._reading.table(),
                     }
             yield batch
             if final:
@@ -491,14 +450,6 @@ class ClusterState:
         if windows is not self._windows:
             message = "The state was replaced while it was written down."
             raise SnapshotError(message)
-
-    def _position_table(self) -> pa.Table:
-        rows = [
-            {"consumer": name, "topic_id": progress.topic_id, "partition": partition, "position": position}
-            for name, progress in self._progress.items()
-            for partition, position in progress.positions.items()
-        ]
-        return pa.Table.from_pylist(rows, POSITIONS)
 
     def restore(self, file: SnapshotReader) -> None:
         """Become what was written down; the state must be new."""
@@ -509,24 +460,15 @@ class ClusterState:
         windows.rings = snapshot.resized(rings, limits.intervals, limits.min_distance_ms)
         snapshot.restore_names(windows, {name: file.table() for name in snapshot.NAMES})
         standings = restored_standings(file.table(), file.table())
-        groups = Groups()
-        groups.name_topics(windows.heads.names_by_id())
-        groups.apply(RawRecord(**row) for row in file.table().to_pylist())
+        groups = restored_groups(file.table(), windows.heads.names_by_id())
         with self._lock:
             self._become(windows)
             self._standings, self._groups = standings, groups
-            self._cluster_id, self.restored_ms = file.header.cluster_id, file.header.created_ms
-            for row in file.table().to_pylist():
-                if progress := self._progress.get(row["consumer"]):
-                    progress.positions[row["partition"]] = row["position"]
-                    progress.topic_id = row["topic_id"]
+            self._cluster_id = file.header.cluster_id
+            self._reading.restore(file.table(), file.header.created_ms)
 
 
 def _self_report(consumer: str, topic: str, batch: CommitBatch, now_ms: int) -> CommitRows:
     """What was read as commits of a group of our own, so that its lag tells how far Warren is behind."""
     read = {partition: position for partition, position in batch.positions.items() if position > 0}
-    return commits_of_one_group(_own_group(consumer), topic, read, now_ms)
-
-
-def _own_group(consumer: str) -> str:
-    return f"burrow-{consumer}"
+    return commits_of_one_group(own_group(consumer), topic, read, now_ms)

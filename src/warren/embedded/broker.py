@@ -203,14 +203,16 @@ class Broker:
         """Give a new directory its cluster id; an old one keeps its own, and its data."""
         if (self.data_dir / "data" / "meta.properties").exists():
             return
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         # An id that starts with "-" would be taken for an option.
-        tool = ["kafka.tools.StorageTool", "format", "-c", "server.properties", f"--cluster-id={cluster_id}"]
+        tool = ["kafka.tools.StorageTool", "format", "-c", "server.properties", f"--cluster-id={self._cluster_id()}"]
         done = subprocess.run([*java, *tool], cwd=self.data_dir, capture_output=True, text=True, check=False)
         if done.returncode:
             reason = last_words((done.stdout + done.stderr).splitlines())
             message = f"Kafka {self.version} cannot format {self.data_dir}: {reason}"
             raise SetupError(message)
+
+    def _cluster_id(self) -> str:
+        return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
     def _launch(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         with self._output_path.open("wb") as output:

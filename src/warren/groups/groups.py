@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
+
+import pyarrow as pa
 
 from warren.groups.derived import GroupState
 from warren.groups.records import GroupRecords, RawRecord
 from warren.groups.views import SIMPLE, GroupType, GroupView, view_of
+
+RECORDS = pa.schema(
+    [("source_partition", pa.int32()), ("order", pa.int64()), ("key", pa.binary()), ("value", pa.binary())]
+)
 
 
 class GroupBrief(NamedTuple):
@@ -52,8 +58,11 @@ class Groups:
         """All groups that have records."""
         return self._briefs
 
-    def __iter__(self) -> Iterator[RawRecord]:
-        return iter(self._records)
+    def table(self) -> pa.Table:
+        """What is kept of them over restarts: their records."""
+        columns = list(zip(*self._records, strict=True)) or [()] * len(RECORDS)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORDS, strict=True)]
+        return pa.table(arrays, schema=RECORDS)
 
     def _look_at(self, group: str) -> GroupView:
         view = self.view(group)
@@ -74,6 +83,14 @@ class Groups:
             self._groups_of_topic_id.setdefault(one, set()).add(group)
         if now:
             self._topic_ids[group] = now
+
+
+def restored_groups(table: pa.Table, topic_names: Mapping[bytes, str]) -> Groups:
+    """What was kept."""
+    groups = Groups()
+    groups.name_topics(topic_names)
+    groups.apply(RawRecord(**row) for row in table.to_pylist())
+    return groups
 
 
 def _brief(view: GroupView) -> GroupBrief:

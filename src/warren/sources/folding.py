@@ -41,6 +41,8 @@ Only these are decoded: a backlog holds many that a newer one has replaced. Of a
 CHECKED_VALUES = 16_384
 """So many values of groups are known to be sound or not, if they are short: most are written again and again."""
 
+VERSION_BYTES = 2
+
 LEGACY, CURRENT = b"\x00\x00", b"\x00\x01"
 """How the keys of commits begin: the two types have the same fields."""
 
@@ -100,10 +102,12 @@ class Folder:
         """Take some more records."""
         code = list(map(self._codes.get, records.key))
         if None in code:
-            code = list(map(self._code_of, records.key, records.partition.tolist()))
+            new = [i for i, known in enumerate(code) if known is None]
+            for i in new:
+                code[i] = self._code_of(records.key[i], int(records.partition[i]))
         place = np.array(code, np.int64)
         if place.min() < 0:
-            self._add_others(records, np.flatnonzero(place < 0).tolist())
+            self._add_others(records, np.flatnonzero(place < 0))
         self._add_commits(records, place)
 
     def rows(self, progress: BatchProgress) -> list[pa.RecordBatch]:
@@ -120,16 +124,16 @@ class Folder:
         try:
             decoded = decode_key(key)
         except DecodeError:
-            return -1  # counted with its record
+            return -1  # counted with its record; there may be no end of such keys, so they are not kept
         code = -1
         if isinstance(decoded, OffsetKey) and self._is_wanted(decoded.group):
             if key and key.startswith(LEGACY):  # what is said of a partition under both types is said in turn
-                code = self._codes[key] = self._code_of(CURRENT + key[len(LEGACY) :], source_partition)
-                return code
-            code = len(self._keys)
-            self._keys.append(decoded)
-            self._source_partitions.append(source_partition)
-            self._codes[key] = code
+                code = self._code_of(CURRENT + key[len(LEGACY) :], source_partition)
+            else:
+                code = len(self._keys)
+                self._keys.append(decoded)
+                self._source_partitions.append(source_partition)
+        self._codes[key] = code
         return code
 
     def _is_wanted(self, group: str) -> bool:
@@ -162,19 +166,20 @@ class Folder:
                 where = int(records.partition[i]), int(records.offset[i])
                 wanted -= self._keep_example(*where, records.key[i], error)
 
-    def _add_others(self, records: Records, at: list[int]) -> None:
-        for i in at:
-            key, where = records.key[i], (int(records.partition[i]), int(records.offset[i]))
+    def _add_others(self, records: Records, at: Int64) -> None:
+        where = zip(at.tolist(), records.partition[at].tolist(), records.offset[at].tolist(), strict=True)
+        for i, source_partition, order in where:
+            key = records.key[i]
             try:
-                self._add_other(key, records.value[i], *where)
+                self._add_other(key, records.value[i], source_partition, order)
             except DecodeError as error:
-                self._note_bad(*where, key, error)
+                self._note_bad(source_partition, order, key, error)
 
     def _add_other(self, key: bytes | None, value: bytes | None, source_partition: int, order: int) -> None:
         decoded = self._group_key_of(key)
         if decoded is not None and key is not None:
             if value:
-                check_group_version(decoded.type, value)
+                _check_version(decoded.type, value[:VERSION_BYTES])
             self._group_records[key].append(RawRecord(source_partition, order, key, value))
 
     def _newest(self, key: bytes, records: deque[RawRecord]) -> RawRecord | None:
@@ -275,6 +280,11 @@ class Folder:
             for one in self._poison
         ]
         return pa.RecordBatch.from_pylist(rows, COMMIT_ROWS)
+
+
+@lru_cache(CHECKED_VALUES)
+def _check_version(kind: GroupRecordType, version: bytes) -> None:
+    check_group_version(kind, version)
 
 
 def _checked(kind: GroupRecordType, value: bytes) -> int:
