@@ -53,7 +53,7 @@ def test_a_partition_that_loses_its_leader_keeps_its_lag_and_says_so(brokers: tu
     first, second = brokers
     cluster, topic = Cluster(first.bootstrap), unique("lost")
     eventually(lambda: len(cluster.admin.list_topics(timeout=5).brokers) == 2)
-    new = NewTopic(topic, replica_assignment=[[1], [2]])
+    new = NewTopic(topic, 2, replica_assignment=[[1], [2]])
     cluster.admin.create_topics([new])[topic].result(30)
     eventually(lambda: len(cluster.admin.list_topics(topic, timeout=5).topics[topic].partitions) == 2)
     for partition in range(2):
