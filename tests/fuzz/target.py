@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from base64 import urlsafe_b64encode
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,16 +18,16 @@ import pyarrow as pa
 from tests.fuzz.samples import NOW_MS, ORDERS_ID, sound_values
 from tests.scenario import head_table
 from warren.codec.commits import decode_offset_commit
-from warren.codec.group_records import decode_group_record
+from warren.codec.group_records import check_group_version, decode_group_record, not_decoded
 from warren.codec.groups import GroupMetadata, assigned_partitions
-from warren.codec.keys import GroupRecordType, OffsetKey, decode_key
+from warren.codec.keys import GroupRecordType, GroupWideKey, MemberKey, OffsetKey, OtherKey, RegexKey, decode_key
 from warren.codec.primitives import Writer
 from warren.errors import DecodeError
 from warren.groups.records import VIEWED
 from warren.rules.listing import Selection, SortKey
 from warren.rules.rule import Settings
 from warren.snapshots import Header
-from warren.sources.folding import BatchProgress, Folder, FoldSettings
+from warren.sources.folding import CURRENT, LEGACY, NEWEST_RECORDS, BatchProgress, Folder, FoldSettings
 from warren.sources.reading import Records
 from warren.state import ClusterState
 from warren.windows.rows import CommitBatch, commit_batch
@@ -205,32 +205,44 @@ class Expected(NamedTuple):
     """By key the last value that is sound: tombstones are b""."""
 
 
-def _expected(records: list[Record]) -> Expected:
+def expected_of(records: list[Record]) -> Expected:
     expected = Expected(Counter(), {})
+    of_groups: defaultdict[bytes, deque[bytes | None]] = defaultdict(lambda: deque(maxlen=NEWEST_RECORDS))
     for key, value in records:
         try:
-            unread = check_record(key, value)
+            match decode_key(key):
+                case OffsetKey():
+                    if value:
+                        decode_offset_commit(value)
+                    expected.newest[CURRENT + (key or b"")[len(LEGACY) :]] = value or b""
+                case OtherKey(number):
+                    raise not_decoded(number)
+                case GroupWideKey(kind) | MemberKey(kind) | RegexKey(kind):
+                    if value:
+                        check_group_version(kind, value)
+                    of_groups[key or b""].append(value)
         except DecodeError as error:
             expected.skipped[error.kind] += 1
-            continue
-        assert key is not None
-        expected.newest[key] = value or b""
-        expected.skipped["member assignment"] += unread
+    for group_key, values in of_groups.items():
+        _expect_newest(expected, group_key, values)
     return expected
 
 
-def check_record(key: bytes | None, value: bytes | None) -> int:
+def _expect_newest(expected: Expected, key: bytes, values: deque[bytes | None]) -> None:
+    """Of what is said about a group the newest sound value counts; the unsound ones after it are counted."""
+    for value in reversed(values):
+        try:
+            expected.skipped["member assignment"] += check_group_record(key, value)
+        except DecodeError as error:
+            expected.skipped[error.kind] += 1
+        else:
+            expected.newest[key] = value or b""
+            return
+
+
+def check_group_record(key: bytes, value: bytes | None) -> int:
     """How many members have an assignment that cannot be read."""
-    if isinstance(decode_key(key), OffsetKey):
-        if value:
-            decode_offset_commit(value)
-        return 0
-    try:
-        decoded = decode_group_record(key, value).value
-    except DecodeError as error:
-        if error.kind == "record type 9" and not value:
-            return 0  # there is no decoder of its values, and none is needed
-        raise
+    decoded = decode_group_record(key, value).value
     assert all(len(one) <= len(value or b"") for one in _lists(decoded)), "more items than bytes"
     return assigned_partitions(decoded).malformed_members if isinstance(decoded, GroupMetadata) else 0
 
@@ -245,7 +257,7 @@ def _lists(value: object) -> Iterator[list[object]]:
 
 def _check_batch(records: list[Record], batch: CommitBatch) -> None:
     """Every record is told, replaced by a newer one of its key, or counted."""
-    expected = _expected(records)
+    expected = expected_of(records)
     assert batch.skipped == +expected.skipped
     commits = batch.commits
     offsets = np.where(commits.tombstone, GONE, commits.offset).tolist()

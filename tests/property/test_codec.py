@@ -21,7 +21,15 @@ from warren.codec.groups import (
     encode_assignment,
     encode_group_metadata,
 )
-from warren.codec.keys import GroupKey, OffsetKey, decode_key, encode_group_key, encode_offset_key, record_type
+from warren.codec.keys import (
+    GroupRecordType,
+    GroupWideKey,
+    OffsetKey,
+    decode_key,
+    encode_group_key,
+    encode_offset_key,
+    record_type,
+)
 from warren.codec.primitives import MOST_PARTITIONS
 from warren.errors import DecodeError
 
@@ -86,7 +94,7 @@ def test_an_offset_key_decodes_to_what_was_encoded(key: OffsetKey, legacy: bool)
 
 @given(texts)
 def test_a_group_key_decodes_to_what_was_encoded(group: str) -> None:
-    assert decode_key(encode_group_key(group)) == GroupKey(group)
+    assert decode_key(encode_group_key(group)) == GroupWideKey(GroupRecordType.CLASSIC_GROUP, group)
 
 
 @given(commits, versions)

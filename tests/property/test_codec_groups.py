@@ -28,7 +28,7 @@ from warren.codec.keys import (
     GroupWideKey,
     MemberKey,
     RegexKey,
-    decode_group_record_key,
+    decode_key,
     encode_group_record_key,
 )
 from warren.codec.primitives import MOST_PARTITIONS
@@ -196,7 +196,7 @@ def test_every_type_with_a_layout_is_tried() -> None:
 
 @given(any_key)
 def test_a_key_decodes_to_what_was_encoded(key: GroupRecordKey) -> None:
-    assert decode_group_record_key(encode_group_record_key(key)) == key
+    assert decode_key(encode_group_record_key(key)) == key
 
 
 @of_whole_records

@@ -21,9 +21,9 @@ from warren.codec.groups import (
     encode_group_metadata,
 )
 from warren.codec.keys import (
-    GroupKey,
+    GroupRecordType,
+    GroupWideKey,
     OffsetKey,
-    OtherKey,
     decode_key,
     encode_group_key,
     encode_offset_key,
@@ -116,18 +116,13 @@ def test_an_offset_key_of_kafka_decodes_and_encodes_to_the_same_bytes(record: di
 def test_a_group_key_of_kafka_decodes_and_encodes_to_the_same_bytes(record: dict[str, Any]) -> None:
     key = bytes.fromhex(record["key"])
 
-    assert decode_key(key) == GroupKey("g1")
+    assert decode_key(key) == GroupWideKey(GroupRecordType.CLASSIC_GROUP, "g1")
     assert encode_group_key("g1") == key
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record["name"])
 def test_every_key_of_kafka_tells_its_record_type(record: dict[str, Any]) -> None:
     assert record_type(bytes.fromhex(record["key"])) == record["decoded_key"]["type"]
-
-
-@of_types(*range(3, 25))
-def test_a_key_of_another_type_is_told_apart_by_its_type(record: dict[str, Any]) -> None:
-    assert decode_key(bytes.fromhex(record["key"])) == OtherKey(record["decoded_key"]["type"])
 
 
 @of_types(0, 1, records=RECORDS_WITH_VALUE)

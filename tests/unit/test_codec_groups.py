@@ -36,7 +36,6 @@ from warren.codec.keys import (
     MemberKey,
     OtherKey,
     RegexKey,
-    decode_group_record_key,
     decode_key,
     encode_group_record_key,
     encode_offset_key,
@@ -368,16 +367,9 @@ def test_a_classic_group_is_a_record_like_the_others(name: str) -> None:
 # Keys
 
 
-@every_record
-def test_the_older_key_decoder_still_tells_newer_types_by_number(key: bytes, value: bytes, meant: GroupRecord) -> None:
-    """Who folds offset commits counts them as `record type N`."""
-    assert value
-    assert decode_key(key) == OtherKey(meant.key.type)
-
-
-@pytest.mark.parametrize("kind", [0, 1, 18, 24, 300])
-def test_a_key_of_an_offset_commit_or_an_unknown_type_is_another_key(kind: int) -> None:
-    assert decode_group_record_key(key_of(kind, "g", "t")) == OtherKey(kind)
+@pytest.mark.parametrize("kind", [18, 24, 300])
+def test_a_key_of_an_unknown_type_is_another_key(kind: int) -> None:
+    assert decode_key(key_of(kind, "g", "t")) == OtherKey(kind)
 
 
 @pytest.mark.parametrize("kind", [18, 24, 99])
@@ -389,7 +381,7 @@ def test_a_record_of_an_unknown_type_is_counted_under_its_number(kind: int, valu
 def test_a_record_of_early_share_groups_is_counted_though_its_key_is_known() -> None:
     key = key_of(9, "s1")
 
-    assert decode_group_record_key(key) == GroupWideKey(GroupRecordType.SHARE_PARTITIONS, "s1")
+    assert decode_key(key) == GroupWideKey(GroupRecordType.SHARE_PARTITIONS, "s1")
     assert refused(key, bytes.fromhex("0000010100")) == "record type 9"
 
 
@@ -414,7 +406,7 @@ def test_a_key_that_makes_no_sense_is_malformed(key: bytes | None, why: str) -> 
 
 def test_keys_of_different_types_are_different_keys() -> None:
     """Else the tombstone of a member's assignment would remove the member."""
-    keys = [decode_group_record_key(key_of(kind, "g", "m")) for kind in [*range(2, 18), *range(19, 24)]]
+    keys = [decode_key(key_of(kind, "g", "m")) for kind in [*range(2, 18), *range(19, 24)]]
 
     assert len(set(keys)) == len(keys)
 

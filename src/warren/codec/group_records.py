@@ -24,7 +24,7 @@ from warren.codec.consumer_groups import (
 )
 from warren.codec.group_parts import MEMBER_TARGET, TARGET_EPOCH, MemberTarget, TargetEpoch
 from warren.codec.groups import GroupMetadata, decode_group_metadata
-from warren.codec.keys import GroupRecordKey, GroupRecordType, OtherKey, decode_group_record_key
+from warren.codec.keys import GroupRecordKey, GroupRecordType, decode_key, record_type
 from warren.codec.layouts import Layout
 from warren.codec.primitives import numbered, open_value, start_value
 from warren.codec.share_groups import (
@@ -87,9 +87,9 @@ def decode_group_record(key: bytes | None, value: bytes | None) -> GroupRecord:
 
     A type without a decoder raises a `DecodeError` of kind `record type N`, which is what it is counted under.
     """
-    decoded = decode_group_record_key(key)
-    if isinstance(decoded, OtherKey) or decoded.type not in _DECODERS:
-        raise not_decoded(decoded.type)
+    decoded = decode_key(key)
+    if not isinstance(decoded, GroupRecordKey):
+        raise not_decoded(record_type(key))
     return GroupRecord(decoded, decode_group_value(decoded.type, value) if value else None)
 
 

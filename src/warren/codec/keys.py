@@ -49,19 +49,10 @@ class OffsetKey(NamedTuple):
     partition: int
 
 
-class GroupKey(NamedTuple):
-    """The record is the metadata of a classic group, or the tombstone of it."""
-
-    group: str
-
-
 class OtherKey(NamedTuple):
     """The record is of a type that is not decoded here; Kafka's own loader skips types it does not know, too."""
 
     type: int
-
-
-Key = OffsetKey | GroupKey | OtherKey
 
 
 class GroupWideKey(NamedTuple):
@@ -90,6 +81,8 @@ class RegexKey(NamedTuple):
 # The type is a field of each, so that keys of different types differ, as they do for the compaction of the topic.
 GroupRecordKey = GroupWideKey | MemberKey | RegexKey
 
+Key = OffsetKey | GroupRecordKey | OtherKey
+
 _MEMBER_TYPES = {
     GroupRecordType.CONSUMER_MEMBER,
     GroupRecordType.CONSUMER_MEMBER_TARGET,
@@ -112,18 +105,9 @@ def record_type(key: bytes | None) -> int:
 def decode_key(key: bytes | None) -> Key:
     """What a record is about; a null key is malformed, for every record of this topic has one."""
     reader = _open_key(key)
-    kind = reader.int16()
-    if kind in (LEGACY_OFFSET_COMMIT, OFFSET_COMMIT):
-        return _read_offset_key(reader)
-    if kind == GROUP_METADATA:
-        return GroupKey(reader.string())
-    return OtherKey(kind)
-
-
-def decode_group_record_key(key: bytes | None) -> GroupRecordKey | OtherKey:
-    """What a record is about, for all types but those of offset commits, which are `OtherKey` here."""
-    reader = _open_key(key)
     number = reader.int16()
+    if number in (LEGACY_OFFSET_COMMIT, OFFSET_COMMIT):
+        return _read_offset_key(reader)
     kind = _GROUP_RECORD_TYPES.get(number)
     if kind is None:
         return OtherKey(number)
@@ -154,10 +138,8 @@ def encode_offset_key(group: str, topic: str, partition: int, *, legacy: bool = 
 
 
 def encode_group_key(group: str) -> bytes:
-    writer = Writer()
-    writer.int16(GROUP_METADATA)
-    writer.string(group)
-    return writer.done()
+    """The key of a classic group."""
+    return encode_group_record_key(GroupWideKey(GroupRecordType.CLASSIC_GROUP, group))
 
 
 def encode_group_record_key(key: GroupRecordKey) -> bytes:

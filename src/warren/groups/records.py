@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from warren.codec.keys import GroupRecordKey, GroupRecordType, OtherKey, decode_group_record_key
+from warren.codec.keys import GroupRecordKey, GroupRecordType, decode_key
 
 VIEWED = frozenset(
     {
@@ -64,8 +64,8 @@ class GroupRecords:
 
     def put(self, raw: RawRecord) -> str | None:
         """Take a record; the group that has changed by it, if one has."""
-        key = decode_group_record_key(raw.key)
-        if isinstance(key, OtherKey) or key.type not in VIEWED:
+        key = decode_key(raw.key)
+        if not isinstance(key, GroupRecordKey) or key.type not in VIEWED:
             return None
         group = self._groups.get(key.group, {})
         known = group.get(key)

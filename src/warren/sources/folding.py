@@ -20,7 +20,6 @@ from warren.codec.keys import (
     GroupRecordType,
     OffsetKey,
     OtherKey,
-    decode_group_record_key,
     decode_key,
     record_type,
 )
@@ -40,6 +39,9 @@ Only these are decoded: a backlog holds many that a newer one has replaced. Of a
 
 CHECKED_VALUES = 16_384
 """So many values of groups are known to be sound or not, if they are short: most are written again and again."""
+
+OTHER, UNWANTED = -1, -2
+"""Instead of a key's place: it is not of a commit; its group is filtered out."""
 
 VERSION_BYTES = 2
 
@@ -88,11 +90,11 @@ class Folder:
         self._settings = settings
         self._allow = [re.compile(pattern) for pattern in settings.allow if pattern]
         self._deny = [re.compile(pattern) for pattern in settings.deny if pattern]
-        self._codes: dict[bytes | None, int] = {}  # key bytes -> place in _keys, or -1 if it is not a commit's
+        self._codes: dict[bytes | None, int] = {}  # key bytes -> place in _keys, OTHER or UNWANTED
         self._keys: list[OffsetKey] = []
         self._source_partitions: list[int] = []
         self._chunks: list[tuple[NDArray[np.integer[Any]], ...]] = []
-        self._group_keys: dict[bytes, GroupRecordKey | None] = {}  # None if the group is not wanted
+        self._group_keys: dict[bytes | None, GroupRecordKey] = {}
         self._group_records: defaultdict[bytes, deque[RawRecord]] = defaultdict(lambda: deque(maxlen=NEWEST_RECORDS))
         self._skipped: Counter[str] = Counter()
         self._poison: list[Poison] = []
@@ -107,7 +109,7 @@ class Folder:
                 code[i] = self._code_of(records.key[i], int(records.partition[i]))
         place = np.array(code, np.int64)
         if place.min() < 0:
-            self._add_others(records, np.flatnonzero(place < 0))
+            self._add_others(records, np.flatnonzero(place == OTHER))
         self._add_commits(records, place)
 
     def rows(self, progress: BatchProgress) -> list[pa.RecordBatch]:
@@ -118,23 +120,29 @@ class Folder:
     # -- taking --------------------------------------------------------------------------------------------------
 
     def _code_of(self, key: bytes | None, source_partition: int) -> int:
-        """A key's place among the commit keys; -1 for every other key, also those that are not wanted."""
+        """A key's place among those of commits; else OTHER, or UNWANTED."""
         if key in self._codes:
             return self._codes[key]
         try:
             decoded = decode_key(key)
         except DecodeError:
-            return -1  # counted with its record; there may be no end of such keys, so they are not kept
-        code = -1
-        if isinstance(decoded, OffsetKey) and self._is_wanted(decoded.group):
-            if key and key.startswith(LEGACY):  # what is said of a partition under both types is said in turn
-                code = self._code_of(CURRENT + key[len(LEGACY) :], source_partition)
-            else:
-                code = len(self._keys)
-                self._keys.append(decoded)
-                self._source_partitions.append(source_partition)
+            return OTHER  # counted with its record; there may be no end of such keys, so they are not kept
+        code = OTHER
+        if not isinstance(decoded, OtherKey) and not self._is_wanted(decoded.group):
+            code = UNWANTED
+        elif isinstance(decoded, OffsetKey):
+            code = self._commit_code_of(key or b"", decoded, source_partition)
+        elif isinstance(decoded, GroupRecordKey):
+            self._group_keys[key] = decoded
         self._codes[key] = code
         return code
+
+    def _commit_code_of(self, key: bytes, decoded: OffsetKey, source_partition: int) -> int:
+        if key.startswith(LEGACY):  # what is said of a partition under both types is said in turn
+            return self._code_of(CURRENT + key[len(LEGACY) :], source_partition)
+        self._keys.append(decoded)
+        self._source_partitions.append(source_partition)
+        return len(self._keys) - 1
 
     def _is_wanted(self, group: str) -> bool:
         allowed = all(pattern.search(group) for pattern in self._allow)
@@ -176,40 +184,27 @@ class Folder:
                 self._note_bad(source_partition, order, key, error)
 
     def _add_other(self, key: bytes | None, value: bytes | None, source_partition: int, order: int) -> None:
-        decoded = self._group_key_of(key)
-        if decoded is not None and key is not None:
-            if value:
-                _check_version(decoded.type, value[:VERSION_BYTES])
-            self._group_records[key].append(RawRecord(source_partition, order, key, value))
+        if key not in self._group_keys:
+            decode_key(key)  # tells what is wrong with it, unless it is of a type that nobody knows
+            raise not_decoded(record_type(key))
+        if value:
+            _check_version(self._group_keys[key].type, value[:VERSION_BYTES])
+        assert key is not None
+        self._group_records[key].append(RawRecord(source_partition, order, key, value))
 
     def _newest(self, key: bytes, records: deque[RawRecord]) -> RawRecord | None:
         """The newest record of a key that can be decoded; the others after it are counted."""
-        decoded = self._group_keys[key]
-        assert decoded
+        kind = self._group_keys[key].type
         for record in reversed(records):
             try:
-                malformed_members = _checked(decoded.type, record.value) if record.value else 0
+                malformed_members = _checked(kind, record.value) if record.value else 0
             except DecodeError as error:
                 self._note_bad(record.source_partition, record.order, key, error)
                 continue
             if malformed_members:
                 self._skipped["member assignment"] += malformed_members
-            return record if decoded.type in VIEWED else None
+            return record if kind in VIEWED else None
         return None
-
-    def _group_key_of(self, key: bytes | None) -> GroupRecordKey | None:
-        """What a record is about that is not a commit; None for a group that is not wanted."""
-        if key in self._group_keys:
-            return self._group_keys[key]
-        decoded = decode_group_record_key(key)
-        if isinstance(decoded, OtherKey):
-            if isinstance(decode_key(key), OffsetKey):
-                return None  # a commit of a group that is not wanted
-            raise not_decoded(decoded.type)
-        wanted = decoded if self._is_wanted(decoded.group) else None
-        assert key
-        self._group_keys[key] = wanted
-        return wanted
 
     def _note_bad(self, source_partition: int, order: int, key: bytes | None, error: DecodeError) -> None:
         self._skipped[error.kind] += 1
