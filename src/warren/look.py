@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 import structlog
 
 from warren.errors import SourceError
 from warren.periodic import Periodic
+from warren.rules.marks import Doubt
 from warren.sources.kafka import ClientConfig
 from warren.sources.marks import MarksReader
 from warren.state import ClusterState
 
 log = structlog.get_logger()
+
+
+class Reader(Protocol):
+    """Who looks."""
+
+    def readable_end(self, topic: str, partition: int, start: int, end: int) -> int | None:
+        """Behind which offset there are no records; None if that cannot be told."""
+
+    def close(self) -> None:
+        """Disconnect."""
 
 
 class Look(Periodic):
@@ -23,7 +35,8 @@ class Look(Periodic):
     ) -> None:
         super().__init__("look", interval_s, self.look)
         self._clusters = clusters
-        self._readers = {name: MarksReader(clients[name]) for name in clusters}
+        self._readers: dict[str, Reader] = {name: MarksReader(clients[name]) for name in clusters}
+        self._refused: set[tuple[str, str]] = set()  # cluster and topic: told once
 
     def stop(self) -> None:
         """Stop, and disconnect."""
@@ -32,18 +45,20 @@ class Look(Periodic):
             reader.close()
 
     def look(self) -> None:
-        """One round; a cluster that does not answer is left for the next one."""
+        """One round."""
         for name, cluster in self._clusters.items():
-            if cluster.is_ready:
-                try:
-                    self._look_into(cluster, self._readers[name])
-                except SourceError as error:
-                    log.warning("logs could not be looked into", cluster=name, error=str(error))
+            for doubt in cluster.doubts() if cluster.is_ready else ():
+                if self.is_stopping:
+                    return
+                self._look_into(cluster, self._readers[name], doubt)
 
-    def _look_into(self, cluster: ClusterState, reader: MarksReader) -> None:
-        for doubt in cluster.doubts():
-            if self.is_stopping:
-                return
+    def _look_into(self, cluster: ClusterState, reader: Reader, doubt: Doubt) -> None:
+        """A partition that may not be read, or does not answer, is taken at its word until it grows."""
+        try:
             found = reader.readable_end(*doubt)
-            if found is not None:
-                cluster.note_readable_end(doubt, found)
+        except SourceError as error:
+            found = None
+            if (cluster.name, doubt.topic) not in self._refused:
+                self._refused.add((cluster.name, doubt.topic))
+                log.info("a topic could not be looked into", cluster=cluster.name, topic=doubt.topic, error=str(error))
+        cluster.note_readable_end(doubt, doubt.end if found is None else found)
