@@ -101,10 +101,14 @@ class Windows:
             self._set_owner(block.rows, NO_OWNER)
         owned = Counter(topic for topic, _ in assignment.owners)
         most = {topic: self._most_owned(assignment.group, topic, count) for topic, count in owned.items()}
-        for (topic, partition), owner in assignment.owners.items():
-            if partition < most[topic]:
-                block = self._ensure_block(assignment.group, topic, partition + 1)
-                self._set_owner(slice(block.start + partition, block.start + partition + 1), self.owners.code_of(owner))
+        kept = {at: owner for at, owner in assignment.owners.items() if at[1] < most[at[0]]}
+        needed: dict[str, int] = {}
+        for topic, partition in kept:
+            needed[topic] = max(needed.get(topic, 0), partition + 1)
+        blocks = {topic: self._ensure_block(assignment.group, topic, count) for topic, count in needed.items()}
+        for (topic, partition), owner in kept.items():
+            row = blocks[topic].start + partition
+            self._set_owner(slice(row, row + 1), self.owners.code_of(owner))
         self._drop_empty_groups([assignment.group])
 
     def _most_owned(self, name: str, topic: str, owned: int) -> int:

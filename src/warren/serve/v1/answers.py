@@ -13,7 +13,7 @@ from warren.progress import Staleness
 from warren.rules import evaluation, listing, standing
 from warren.rules.verdict import GroupVerdict, PartitionVerdict
 from warren.serve.v1 import models
-from warren.serve.v1.models import ChangeStatus, GroupStatus, GroupTypeName, PartitionStatus, RuleSetName
+from warren.serve.v1.words import ChangeStatus, GroupStatus, GroupTypeName, PartitionStatus, RuleSetName
 from warren.state import ClusterState
 from warren.windows.labels import NOBODY, Owner
 from warren.windows.rings import Entry

@@ -6,7 +6,8 @@ from pydantic import AwareDatetime, BaseModel
 
 from warren.rules.listing import SortKey
 from warren.rules.standing import REMEMBERED_CHANGES
-from warren.serve.v1.models import GroupStatus, GroupTypeName, RuleSetName, says
+from warren.serve.v1.models import says
+from warren.serve.v1.words import GroupStatus, GroupTypeName, RuleSetName
 
 MOST_ITEMS = 10_000
 """In one page of a list."""

@@ -32,8 +32,8 @@ from warren.serve.v1.errors import (
     topic_not_found,
     topic_not_used,
 )
-from warren.serve.v1.models import Only, RuleSetName
 from warren.serve.v1.parameters import ChangeQuery, GroupQuery, TopicQuery
+from warren.serve.v1.words import Only, RuleSetName
 from warren.state import ClusterState
 
 Queries = Callable[[], Mapping[str, QueryHealth]]
