@@ -67,6 +67,7 @@ class WarrenProcess:
                 [sys.executable, "-m", "warren.cli", "run", "--config-dir", str(directory)],
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                cwd=directory,
                 env={**os.environ, "WARREN_HOME": str(directory / "home")},
                 preexec_fn=_die_with_parent,  # noqa: PLW1509  # no thread of ours holds a lock that it needs
             )

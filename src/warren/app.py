@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import TYPE_CHECKING
 import structlog
 
 from warren.config.kafka_client import client_settings
-from warren.config.model import Config, HttpServer
+from warren.config.model import Config
 from warren.errors import SetupError, WarrenError
 from warren.keeper import Keeper
 from warren.look import Look
 from warren.parallel import run_in_parallel
+from warren.patterns import compile_pattern
 from warren.progress import STALE_AFTER_MS
 from warren.rules.insight import Threshold
 from warren.rules.policy import Policy, RulesFor, ThresholdFor
@@ -63,8 +63,7 @@ class App:
         self._keeper = Keeper(self.clusters, home / "snapshots", config.warren.snapshot_interval, now_ms)
         self._watch = Watch(self.clusters, config.warren.evaluate_interval, now_ms)
         self._look = Look(self.clusters, {name: _client(config, name) for name in config.cluster}, LOOK_INTERVAL_S)
-        servers = config.httpserver or {"default": HttpServer(address=":0")}
-        self.listeners = [HttpListener(server.address) for server in servers.values()]
+        self.listeners = [HttpListener(server.address) for server in config.listeners.values()]
 
     def start(self) -> None:
         """Remember, answer, then bring up the pipeline."""
@@ -137,12 +136,12 @@ def _cluster_state(config: Config, name: str) -> ClusterState:
 
 
 def _policy(config: Config, cluster: str) -> Policy:
-    rules = [one for one in config.rules.values() if re.search(one.cluster, cluster)]
-    thresholds = [one for one in config.threshold.values() if re.search(one.cluster, cluster)]
+    rules = [one for one in config.rules.values() if compile_pattern(one.cluster).search(cluster)]
+    thresholds = [one for one in config.threshold.values() if compile_pattern(one.cluster).search(cluster)]
     return Policy(
-        tuple(RulesFor(re.compile(one.group), one.use) for one in rules),
+        tuple(RulesFor(compile_pattern(one.group), one.use) for one in rules),
         tuple(
-            ThresholdFor(re.compile(one.group), re.compile(one.topic), Threshold(one.records, one.seconds))
+            ThresholdFor(compile_pattern(one.group), compile_pattern(one.topic), Threshold(one.records, one.seconds))
             for one in thresholds
         ),
     )

@@ -137,7 +137,7 @@ def test_a_file_that_is_not_toml_says_where(tmp_path: Path) -> None:
 
 
 def test_sections_without_effect_are_told(tmp_path: Path) -> None:
-    (tmp_path / "warren.toml").write_text('[notifier.default]\nclass-name = "null"\n')
+    (tmp_path / "warren.toml").write_text('[notifier.default]\nclass-name = "null"\ntemplate-open = "a"\n')
     _, warnings = load_directory(tmp_path)
 
     assert warnings == [f"[notifier] in {tmp_path / 'warren.toml'} has no effect yet."]

@@ -30,7 +30,7 @@ def client_settings(config: Config, servers: list[str], profile_name: str) -> di
         settings |= {
             "sasl.mechanism": sasl.mechanism,
             "sasl.username": sasl.username,
-            "sasl.password": sasl.password,
+            "sasl.password": sasl.password.get_secret_value(),
         }
     return settings
 

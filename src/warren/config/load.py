@@ -33,7 +33,7 @@ def load_directory(directory: Path) -> tuple[Config, list[str]]:
         message = f"{path} cannot be read: {error.strerror}."
         raise ConfigError(message) from error
     raw = _lower_keys(raw)
-    warnings = [f"[{name}] in {path} has no effect yet." for name in NOT_YET if raw.pop(name, None) is not None]
+    warnings = [f"[{name}] in {path} has no effect yet." for name in NOT_YET if name in raw]
     return parse(raw, str(path)), warnings
 
 

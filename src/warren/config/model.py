@@ -1,37 +1,22 @@
-"""What can be configured: Burrow's sections, keys and defaults, as far as Warren has the parts for them."""
+"""What can be configured: every section and key of Burrow's file with its defaults, and Warren's own.
+
+The first line of a class names its section. The description of a key is what the reference file says about it.
+"""
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from warren.config.values import Listener, Regex, Seconds, SecretMap, Servers, ZkPath
 
 SECONDS_A_WEEK = 604_800
 
 
-def _compiles(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        message = f"not a regular expression: {error}"
-        raise ValueError(message) from error
-    return pattern
-
-
-def _is_host_port(address: str) -> str:
-    host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > 65535:
-        message = "must be host:port"
-        raise ValueError(message)
-    if ":" in host and not host.startswith("["):
-        message = "an IPv6 address must stand in brackets"
-        raise ValueError(message)
-    return address
-
-
-Regex = Annotated[str, AfterValidator(_compiles)]
-HostPort = Annotated[str, AfterValidator(_is_host_port)]
+def key(default: Any, says: str, **limits: Any) -> Any:
+    """A key with what the reference says about it."""
+    return Field(default=default, description=says, **limits)
 
 
 class Section(BaseModel):
@@ -42,129 +27,241 @@ class Section(BaseModel):
     )
 
 
+class General(Section):
+    """`[general]`"""
+
+    pidfile: str = key("burrow.pid", "file with the process id, so that two do not run in one directory; empty: none")
+    stdout_logfile: str = key("", "file for standard output and error; an older one is renamed")
+    access_control_allow_origin: str = key("", "value of the CORS header of JSON answers; empty: no header")
+    env_var_prefix: str = key("burrow", "what the names of environment variables that override keys begin with")
+
+
+class Logging(Section):
+    """`[logging]`"""
+
+    filename: str = key("", "file to log to; empty: standard error")
+    level: str = key("info", "debug, info, warn, error, panic or fatal")
+    max_size: int = key(100, "megabytes after which the file is rotated", ge=1)
+    max_backups: int = key(10, "so many rotated files are kept; 0: all", ge=0)
+    max_age: int = key(30, "days that rotated files are kept; 0: for ever", ge=0)
+    use_local_time: bool = key(False, "local time instead of UTC in the names of rotated files")
+    use_compression: bool = key(False, "compress rotated files")
+
+
+class Zookeeper(Section):
+    """`[zookeeper]`"""
+
+    servers: Servers = key([], "host:port of each server; needed once there is a notifier")
+    timeout: Seconds = key(6, "seconds after which a session is lost")
+    root_path: ZkPath = key("/burrow", "the path under which locks are kept")
+    tls: str = key("", "name of a [tls.NAME]")
+
+
 class Tls(Section):
     """`[tls.NAME]`"""
 
-    certfile: str = ""
-    keyfile: str = ""
-    cafile: str = ""
-    noverify: bool = False
+    certfile: str = key("", "PEM file with the own certificate")
+    keyfile: str = key("", "PEM file with its key")
+    cafile: str = key("", "PEM file with the certificates that are trusted; empty: the system's")
+    noverify: bool = key(False, "do not check the certificate of the other side")
 
 
 class Sasl(Section):
     """`[sasl.NAME]`"""
 
-    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
-    username: str
-    password: str = Field(repr=False)
-    handshake_first: bool = True
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = key("PLAIN", "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512")
+    username: str = Field(description="the name to log in with", min_length=1)
+    password: SecretStr = Field(description="its password")
+    handshake_first: bool = key(False, "Burrow's; Warren always does what the broker needs")
+
+
+class Iam(Section):
+    """`[iam.NAME]`"""
+
+    region: str = Field(description="of Amazon MSK", min_length=1)
+    role_arn: str = key("", "role to take on")
+    profile: str = key("", "profile of the credentials file; a role comes first")
 
 
 class ClientProfile(Section):
     """`[client-profile.NAME]`"""
 
-    client_id: str = "burrow-lagchecker"
-    kafka_version: str = "2.8.0"  # the client asks the brokers; kept because Burrow's files have it
-    tls: str = ""
-    sasl: str = ""
+    client_id: str = key("burrow-lagchecker", "what the brokers see")
+    kafka_version: str = key("2.8.0", "Burrow's; Warren asks the brokers")
+    tls: str = key("", "name of a [tls.NAME]")
+    sasl: str = key("", "name of a [sasl.NAME]")
+    iam: str = key("", "name of an [iam.NAME]")
+    dial_timeout: Seconds = key(30, "seconds that a connection may take")
+    read_timeout: Seconds = key(30, "seconds that an answer may take")
 
 
 class HttpServer(Section):
     """`[httpserver.NAME]`"""
 
-    address: HostPort
-    timeout: int = Field(default=300, ge=1)
+    address: Listener = Field(description="host:port to listen on; without a host on all addresses")
+    timeout: Seconds = key(300, "seconds that an idle connection is kept")
+    tls: str = key("", "name of a [tls.NAME] with certfile and keyfile: the listener speaks HTTPS")
+    client_ca: str = key("", "PEM file; only clients with a certificate of these authorities get in (Warren)")
+    max_connections: int = key(1_000, "more at the same time are refused (Warren)", ge=1)
 
 
 class Storage(Section):
     """`[storage.NAME]`"""
 
-    class_name: Literal["inmemory"] = "inmemory"
-    intervals: int = Field(default=10, ge=1, le=10_000)
-    min_distance: int = Field(default=0, ge=0)
-    expire_group: int = Field(default=SECONDS_A_WEEK, ge=1)
-    group_allowlist: Regex = ""
-    group_denylist: Regex = ""
-    workers: int = Field(default=20, ge=1)  # Burrow's threads; there are none here
-    queue_depth: int = Field(default=1, ge=0)
+    class_name: Literal["inmemory"] = key("inmemory", "inmemory")
+    intervals: int = key(10, "commits that the window of a partition holds", ge=1, le=10_000)
+    min_distance: int = key(0, "seconds between two commits in a window; those in between are merged", ge=0)
+    expire_group: Seconds = key(SECONDS_A_WEEK, "seconds without a commit after which a group is forgotten")
+    group_allowlist: Regex = key("", "only groups in which this is found; empty: all")
+    group_denylist: Regex = key("", "not the groups in which this is found; empty: none")
+    workers: int = key(20, "Burrow's threads; Warren has none", ge=1)
+    queue_depth: int = key(1, "Burrow's queue; Warren has none", ge=0)
 
 
 class Evaluator(Section):
     """`[evaluator.NAME]`"""
 
-    class_name: Literal["caching"] = "caching"
-    allowed_lag: int = Field(default=0, ge=0)
-    minimum_complete: float = Field(default=0.0, ge=0.0, le=1.0)
-    expire_cache: int = Field(default=10, ge=0)  # Burrow's cache; every answer here is fresh
+    class_name: Literal["caching"] = key("caching", "caching")
+    expire_cache: int = key(10, "Burrow's cache in seconds; what Warren says is always fresh", ge=0)
+    minimum_complete: float = key(0.0, "share of a window that must be filled before it is judged", ge=0.0, le=1.0)
+    allowed_lag: int = key(0, "records of lag that are no lag", ge=0)
 
 
 class Cluster(Section):
     """`[cluster.NAME]`"""
 
-    class_name: Literal["kafka"] = "kafka"
-    servers: list[HostPort] = Field(min_length=1)
-    client_profile: str = ""
-    offset_refresh: int = Field(default=10, ge=1)
-    topic_refresh: int = Field(default=60, ge=1)
+    class_name: Literal["kafka"] = key("kafka", "kafka")
+    servers: Servers = Field(description="host:port of some brokers", min_length=1)
+    client_profile: str = key("", "name of a [client-profile.NAME]")
+    offset_refresh: Seconds = key(10, "seconds between two looks at the ends of all partitions")
+    topic_refresh: Seconds = key(60, "seconds between two looks for new topics and partitions")
+    groups_reaper_refresh: int = key(
+        0, "seconds between two looks for groups that the brokers no longer have; 0: never", ge=0
+    )
 
 
 class Consumer(Section):
     """`[consumer.NAME]`"""
 
-    class_name: Literal["kafka"] = "kafka"
-    cluster: str
-    servers: list[HostPort] = Field(default_factory=list)
-    client_profile: str = ""
-    offsets_topic: str = "__consumer_offsets"
-    start_latest: bool = False
-    group_allowlist: Regex = ""
-    group_denylist: Regex = ""
+    class_name: Literal["kafka", "kafka_zk"] = key("kafka", "kafka (the offsets topic) or kafka_zk (ZooKeeper)")
+    cluster: str = Field(description="name of a [cluster.NAME]")
+    servers: Servers = key([], "host:port of brokers, or of ZooKeeper; empty for kafka: those of the cluster")
+    group_allowlist: Regex = key("", "only groups in which this is found; empty: all")
+    group_denylist: Regex = key("", "not the groups in which this is found; empty: none")
+    client_profile: str = key("", "name of a [client-profile.NAME]")
+    offsets_topic: str = key("__consumer_offsets", "the topic that commits are read from")
+    start_latest: bool = key(False, "only what is committed from now on, not what the topic holds already")
+    backfill_earliest: bool = key(False, "with start-latest: what the topic holds already, too")
+    zookeeper_path: ZkPath = key("", "kafka_zk: the path above /consumers")
+    zookeeper_timeout: Seconds = key(30, "kafka_zk: seconds after which a session is lost")
+
+
+class Notifier(Section):
+    """`[notifier.NAME]`"""
+
+    class_name: Literal["http", "email", "null"] = Field(description="http, email or null")
+    interval: Seconds = key(60, "seconds between two evaluations of a group")
+    threshold: Literal[1, 2, 3] = key(2, "the status from which on is sent: 1 OK, 2 WARN, 3 ERR")
+    send_interval: int | None = key(None, "seconds between two messages of one incident; not set: interval", ge=0)
+    send_once: bool = key(False, "one message for each incident")
+    send_close: bool = key(False, "a message at the end of an incident, too")
+    group_allowlist: Regex = key("", "only groups in which this is found; empty: all")
+    group_denylist: Regex = key("", "not the groups in which this is found; empty: none")
+    extras: SecretMap = key({}, "texts that templates can use, by name")
+    template_open: str = Field(description="file of the template for an incident that is open", min_length=1)
+    template_close: str = key("", "file of the template for its end; needed with send-close")
+    url_open: SecretStr = key(SecretStr(""), "http: where to; a template, too")
+    url_close: SecretStr = key(SecretStr(""), "http: where to at the end; needed with send-close")
+    method_open: str = key("POST", "http: the method")
+    method_close: str = key("POST", "http: the method at the end")
+    timeout: Seconds = key(5, "http: seconds that the whole exchange may take")
+    keepalive: int = key(300, "http: seconds between signs of life on an idle connection", ge=0)
+    disable_http_keepalive: bool = key(False, "http: a connection for each message")
+    headers: SecretMap = key({}, "http: headers by name")
+    username: str = key("", "http, email: name to log in with")
+    password: SecretStr = key(SecretStr(""), "http, email: its password")
+    extra_ca: str = key("", "http, email: PEM file with certificates to trust besides the system's")
+    noverify: bool = key(False, "http, email: do not check the receiver's certificate")
+    server: str = key("", "email: host of the mail server")
+    port: int = key(0, "email: its port", ge=0, le=65_535)
+    auth_type: Literal["", "plain", "crammd5"] = key("", "email: plain, crammd5 or nothing")
+    from_: str = key("", "email: the sender", alias="from")
+    to: str = key("", "email: receivers with commas between them")
 
 
 class Rules(Section):
-    """`[rules.NAME]`: the rule set for groups that the patterns find; the first one that fits counts."""
+    """`[rules.NAME]`"""
 
-    use: Literal["burrow", "warren"]
-    cluster: Regex = ""
-    group: Regex = ""
+    use: Literal["burrow", "warren"] = Field(description="the rule set for these groups; the first section that fits")
+    cluster: Regex = key("", "clusters in whose name this is found; empty: all")
+    group: Regex = key("", "groups in whose name this is found; empty: all")
 
 
 class ThresholdRule(Section):
-    """`[threshold.NAME]`: the lag from which on a partition is WARN whatever the rules say; the first that fits."""
+    """`[threshold.NAME]`"""
 
-    cluster: Regex = ""
-    group: Regex = ""
-    topic: Regex = ""
-    records: int | None = Field(default=None, ge=0)
-    seconds: int | None = Field(default=None, ge=0)
+    cluster: Regex = key("", "clusters in whose name this is found; empty: all")
+    group: Regex = key("", "groups in whose name this is found; empty: all")
+    topic: Regex = key("", "topics in whose name this is found; empty: all")
+    records: int | None = key(None, "lag from which on a partition is WARN whatever the rules say", ge=0)
+    seconds: int | None = key(None, "the same in seconds", ge=0)
+
+
+class Security(Section):
+    """`[security]`"""
+
+    write_tokens: Annotated[list[str], Field()] = key(
+        [], "hashes of tokens, made by `warren hash-token`, that may change things; none: only this machine may"
+    )
+    read_tokens: Annotated[list[str], Field()] = key([], "hashes of tokens that may read; none: everybody may")
+    max_body_bytes: int = key(65_536, "longer requests are refused", ge=1_024)
+
+
+class Api(Section):
+    """`[api]`"""
+
+    v2: bool = key(False, "answer API v2, for clients from before Burrow 1.0")
+
+
+class Metrics(Section):
+    """`[metrics]`"""
+
+    partitions: bool = key(True, "series for each partition; without them only groups and topics are told")
+    top_groups: int = key(0, "series of only so many groups of a cluster, worst first; 0: of all", ge=0)
 
 
 class Warren(Section):
-    """`[warren]`: what Burrow does not have. `master` is Spark's."""
+    """`[warren]`"""
 
-    master: str = "local[2]"
-    trigger: float = Field(default=1.0, ge=0.1)
-    max_records: int = Field(default=2_000_000, ge=1_000)
-    snapshot_interval: float = Field(default=30.0, gt=0)
-    evaluate_interval: float = Field(default=5.0, gt=0)
+    master: str = key("local[2]", "Spark's master")
+    trigger: float = key(1.0, "seconds between two batches", ge=0.1)
+    max_records: int = key(2_000_000, "records of the offsets topic in one batch at most", ge=1_000)
+    snapshot_interval: float = key(30.0, "seconds between two snapshots", gt=0)
+    evaluate_interval: float = key(5.0, "seconds between two evaluations of all groups", gt=0)
 
 
 class Config(Section):
     """The whole file."""
 
-    general: dict[str, Any] = Field(default_factory=dict)
-    logging: dict[str, Any] = Field(default_factory=dict)
-    warren: Warren = Warren()
+    general: General = General()
+    logging: Logging = Logging()
+    zookeeper: Zookeeper = Zookeeper()
+    client_profile: dict[str, ClientProfile] = Field(default_factory=dict)
     tls: dict[str, Tls] = Field(default_factory=dict)
     sasl: dict[str, Sasl] = Field(default_factory=dict)
-    client_profile: dict[str, ClientProfile] = Field(default_factory=dict)
+    iam: dict[str, Iam] = Field(default_factory=dict)
     httpserver: dict[str, HttpServer] = Field(default_factory=dict)
     storage: dict[str, Storage] = Field(default_factory=dict, max_length=1)
     evaluator: dict[str, Evaluator] = Field(default_factory=dict, max_length=1)
     cluster: dict[str, Cluster] = Field(default_factory=dict)
     consumer: dict[str, Consumer] = Field(default_factory=dict)
+    notifier: dict[str, Notifier] = Field(default_factory=dict)
     rules: dict[str, Rules] = Field(default_factory=dict)
     threshold: dict[str, ThresholdRule] = Field(default_factory=dict)
+    security: Security = Security()
+    api: Api = Api()
+    metrics: Metrics = Metrics()
+    warren: Warren = Warren()
 
     @property
     def the_storage(self) -> Storage:
@@ -175,3 +272,8 @@ class Config(Section):
     def the_evaluator(self) -> Evaluator:
         """The one evaluator, or Burrow's defaults."""
         return next(iter(self.evaluator.values()), Evaluator())
+
+    @property
+    def listeners(self) -> dict[str, HttpServer]:
+        """The listeners; without any section one on a free port."""
+        return self.httpserver or {"default": HttpServer(address=":0")}

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
+from warren.patterns import Pattern
 from warren.rules.insight import Threshold
 
 
 class RulesFor(NamedTuple):
     """A rule set for the groups that a pattern finds."""
 
-    group: re.Pattern[str]
+    group: Pattern
     rule_set: str
 
 
 class ThresholdFor(NamedTuple):
     """A threshold for the topics of groups that two patterns find."""
 
-    group: re.Pattern[str]
-    topic: re.Pattern[str]
+    group: Pattern
+    topic: Pattern
     threshold: Threshold
 
 

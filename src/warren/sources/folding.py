@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict, deque
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -26,6 +25,7 @@ from warren.codec.keys import (
 from warren.errors import DecodeError
 from warren.groups.records import VIEWED, RawRecord
 from warren.groups.views import KEPT_BYTES
+from warren.patterns import compile_pattern
 from warren.sources.reading import Records
 from warren.windows.columns import Int64
 from warren.windows.fold import replaced_before, still_seen
@@ -88,8 +88,8 @@ class Folder:
 
     def __init__(self, settings: FoldSettings) -> None:
         self._settings = settings
-        self._allow = [re.compile(pattern) for pattern in settings.allow if pattern]
-        self._deny = [re.compile(pattern) for pattern in settings.deny if pattern]
+        self._allow = [compile_pattern(pattern) for pattern in settings.allow if pattern]
+        self._deny = [compile_pattern(pattern) for pattern in settings.deny if pattern]
         self._codes: dict[bytes | None, int] = {}  # key bytes -> place in _keys, OTHER or UNWANTED
         self._keys: list[OffsetKey] = []
         self._source_partitions: list[int] = []

@@ -1,0 +1,86 @@
+"""The kinds of values that a configuration has, each with its own check: what is wrong, and what to write instead."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+
+from warren.patterns import PatternError, compile_pattern
+
+_LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_WITH_UNDERSCORE = re.compile(r"[A-Za-z0-9-]+_[A-Za-z0-9-]+")
+_ZK_PATH = re.compile(r"/|(/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+")
+_LAST_PORT = 65_535
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        compile_pattern(pattern)
+    except PatternError as error:
+        message = f"not a regular expression ({error}); it must be one of RE2, which has no look-around"
+        raise ValueError(message) from error
+    return pattern
+
+
+def _split_address(address: str) -> tuple[str, str]:
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > _LAST_PORT:
+        message = f'must be host:port, such as "{address.rstrip(":") or "broker1"}:9092"'
+        raise ValueError(message)
+    return host, port
+
+
+def _is_host(host: str) -> bool:
+    if host.startswith("[") and host.endswith("]"):
+        return _is_ip(host[1:-1], ipaddress.IPv6Address)
+    labels = host.removesuffix(".").split(".")
+    if all(label.isdigit() for label in labels):
+        return _is_ip(host, ipaddress.IPv4Address)
+    return all(_LABEL.fullmatch(label) for label in labels) or _WITH_UNDERSCORE.fullmatch(host) is not None
+
+
+def _is_ip(text: str, kind: type[ipaddress.IPv4Address] | type[ipaddress.IPv6Address]) -> bool:
+    try:
+        kind(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_server(address: str) -> str:
+    host, _ = _split_address(address)
+    if not _is_host(host):
+        hint = "an IPv6 address must stand in brackets" if ":" in host else "the host is not a name or an address"
+        message = f"must be host:port; {hint}"
+        raise ValueError(message)
+    return address
+
+
+def _is_listener(address: str) -> str:
+    host, _ = _split_address(address)
+    return _is_server(address) if host else address
+
+
+def _is_zk_path(path: str) -> str:
+    if path and not _ZK_PATH.fullmatch(path):
+        message = 'must be a path of ZooKeeper that starts with "/" and does not end with one, such as "/kafka"'
+        raise ValueError(message)
+    return path
+
+
+def _split(value: object) -> object:
+    """One text holds several items with white space between them, as in the environment."""
+    return value.split() if isinstance(value, str) else value
+
+
+Regex = Annotated[str, AfterValidator(_compiles)]
+Server = Annotated[str, AfterValidator(_is_server)]
+Servers = Annotated[list[Server], BeforeValidator(_split)]
+Listener = Annotated[str, AfterValidator(_is_listener)]
+ZkPath = Annotated[str, AfterValidator(_is_zk_path)]
+Seconds = Annotated[int, Field(ge=1)]
+SecretMap = dict[str, SecretStr]
+"""Texts by name, any of which may be a key or a password."""
