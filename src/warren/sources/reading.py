@@ -105,9 +105,9 @@ class RangeReader:
             keys = [message.key() for message in messages]
         partition = np.array([message.partition() for message in messages], np.int64)
         offset = np.array([message.offset() for message in messages], np.int64)
-        inside = self._within(partition, offset, open_ranges)
-        for event in events:  # after the records: the end of a partition comes behind its last ones
-            self._note_event(event, open_ranges)
+        inside = _within(partition, offset, open_ranges)
+        for number, position in _positions_after(partition, offset, events).items():
+            self._note_position(number, position, open_ranges)
         values = [message.value() for message in messages]
         now_ms = int(time.time() * 1000)
         if inside.all():
@@ -117,25 +117,6 @@ class RangeReader:
         return Records(
             partition[inside], offset[inside], keys, values, now_ms, lambda i: messages[kept[i]].timestamp()[1]
         )
-
-    def _within(self, partition: Int64, offset: Int64, open_ranges: dict[int, Range]) -> Bool:
-        """Which records lie in their range; notes how far each partition has come."""
-        ends = np.zeros(int(partition.max(initial=-1)) + 1, np.int64)
-        for number, one in open_ranges.items():
-            if number < len(ends):
-                ends[number] = one.end
-        inside: Bool = offset < ends[partition]
-        furthest = np.full(len(ends), -1, np.int64)
-        np.maximum.at(furthest, partition, offset)
-        for number in np.flatnonzero(furthest >= 0).tolist():
-            self._note_position(number, int(furthest[number]) + 1, open_ranges)
-        return inside
-
-    def _note_event(self, event: Message, open_ranges: dict[int, Range]) -> None:
-        error, partition, position = event.error(), event.partition(), event.offset()
-        if error is None or error.code() != KafkaError._PARTITION_EOF or partition is None or position is None:
-            raise KafkaException(error)
-        self._note_position(partition, position, open_ranges)
 
     def _note_position(self, partition: int, position: int, open_ranges: dict[int, Range]) -> None:
         one = open_ranges.get(partition)
@@ -166,3 +147,35 @@ class RangeReader:
             self._consumer.incremental_unassign(assigned)
         for number in surplus:
             self._positions.pop(number, None)
+
+
+def _within(partition: Int64, offset: Int64, open_ranges: dict[int, Range]) -> Bool:
+    """Which records lie in their range."""
+    ends = np.zeros(int(partition.max(initial=-1)) + 1, np.int64)
+    for number, one in open_ranges.items():
+        if number < len(ends):
+            ends[number] = one.end
+    inside: Bool = offset < ends[partition]
+    return inside
+
+
+def _positions_after(partition: Int64, offset: Int64, events: list[Message]) -> dict[int, int]:
+    """Where the consumer stands in each partition after these records and events.
+
+    The end of a partition may have been told before records that came to it since: the furthest counts. A position that
+    is too low would look like the start of a later range, and what lies between would never be read.
+    """
+    furthest = np.full(int(partition.max(initial=-1)) + 1, -1, np.int64)
+    np.maximum.at(furthest, partition, offset)
+    found = {number: int(furthest[number]) + 1 for number in np.flatnonzero(furthest >= 0).tolist()}
+    for event in events:
+        number, position = _end_of_partition(event)
+        found[number] = max(position, found.get(number, position))
+    return found
+
+
+def _end_of_partition(event: Message) -> tuple[int, int]:
+    error, partition, position = event.error(), event.partition(), event.offset()
+    if error is None or error.code() != KafkaError._PARTITION_EOF or partition is None or position is None:
+        raise KafkaException(error)
+    return partition, position
