@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from warren import __version__
 from warren.errors import ConfigError, WarrenError
+
+if TYPE_CHECKING:
+    from warren.config.model import Config
 
 DEFAULT_HTTP = "127.0.0.1:8000"
 
@@ -54,41 +59,98 @@ def _options(
 @cli.command()
 def run(
     config_dir: Annotated[
-        Path | None, typer.Option("--config-dir", help="Directory with warren.toml or burrow.toml.")
+        Path | None,
+        typer.Option("--config-dir", "-config-dir", help="Directory with the configuration; the current one if none."),
     ] = None,
     bootstrap: Annotated[
         str | None, typer.Option(help="HOST:PORT of a broker: watch it as cluster `local`, without any file.")
     ] = None,
 ) -> None:
     """Watch the clusters of a configuration, or one broker."""
-    from warren.config.load import for_bootstrap, load_directory
-    from warren.logs import configure_logging
+    from warren.config.load import for_bootstrap
 
-    if (config_dir is None) == (bootstrap is None):
+    if config_dir is not None and bootstrap is not None:
         message = "Give either --config-dir DIR or --bootstrap HOST:PORT."
         raise ConfigError(message)
-    warnings: list[str] = []
     if bootstrap is not None:
-        config = for_bootstrap(bootstrap, http_address())
-    else:
-        assert config_dir is not None
-        config, warnings = load_directory(config_dir)
-    configure_logging()
-    for warning in warnings:
+        _run_until_signal(for_bootstrap(bootstrap, http_address()), lambda: for_bootstrap(bootstrap, http_address()))
+        return
+    directory = config_dir or Path()
+    typer.echo(f"Reading configuration from {directory}", err=True)
+    _run_until_signal(_loaded(directory), lambda: _loaded(directory))
+    typer.echo(f"Stopped Warren at {datetime.now().astimezone():%Y-%m-%d %H:%M:%S %z}", err=True)
+
+
+@cli.command("check-config")
+def check_config(
+    directory: Annotated[Path, typer.Argument(help="Directory with the configuration.")] = Path(),
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Say what a configuration comes to, and where each value is from, without connecting to anything."""
+    from warren.config.effective import as_text, effective
+    from warren.config.load import load_directory
+
+    loaded = load_directory(directory, os.environ)
+    found = list(effective(loaded))
+    if as_json:
+        rows = [one._asdict() for one in found]
+        typer.echo(json.dumps({"config": rows, "warnings": loaded.warnings}, indent=2))
+        return
+    typer.echo(as_text(found))
+    for warning in loaded.warnings:
         typer.echo(f"Warning: {warning}", err=True)
-    _run_until_signal(config)
 
 
-def _run_until_signal(config: object) -> None:
+config_commands = typer.Typer(help="About configuration files.", no_args_is_help=True)
+cli.add_typer(config_commands, name="config")
+
+
+@config_commands.command("reference")
+def config_reference() -> None:
+    """Print a file with every section and key, its default and what it is for."""
+    from warren.config.reference import reference
+
+    typer.echo(reference(), nl=False)
+
+
+@cli.command("hash-token")
+def hash_token(
+    token: Annotated[str | None, typer.Argument(help="The token; without one a new one is made and shown.")] = None,
+) -> None:
+    """Make the hash of a token for [security]; only the hash stands in the configuration."""
+    from warren.serve.access import hash_token as hash_of
+    from warren.serve.access import new_token
+
+    chosen = token or new_token()
+    if token is None:
+        typer.echo(f"token: {chosen}")
+    typer.echo(f"hash:  {hash_of(chosen)}")
+
+
+def _loaded(directory: Path) -> Config:
+    from warren.config.load import load_directory
+
+    loaded = load_directory(directory, os.environ)
+    for warning in loaded.warnings:
+        typer.echo(f"Warning: {warning}", err=True)
+    return loaded.config
+
+
+def _run_until_signal(config: Config, load_again: Callable[[], Config]) -> None:
     from warren.app import App
-    from warren.config.model import Config
+    from warren.logs import LogLevel, configure_logging, log_stream
+    from warren.process import pid_file, redirect_output
 
-    assert isinstance(config, Config)
-    app = App(config, home_directory())
-    on_stop_signals(app.finished.set)
-    app.start()
-    app.finished.wait()
-    app.stop()
+    with pid_file(config.general.pidfile):
+        redirect_output(config.general.stdout_logfile)
+        level = LogLevel(config.logging.level)
+        configure_logging(level, log_stream(config.logging))
+        app = App(config, home_directory(), level)
+        on_stop_signals(app.finished.set)
+        on_reload_signal(lambda: app.reload_from(load_again))
+        app.start()
+        app.finished.wait()
+        app.stop()
     if app.failure is not None:
         raise app.failure
 
@@ -113,6 +175,15 @@ def on_stop_signals(stop: Callable[[], None]) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
         signal.signal(number, handle)
+
+
+def on_reload_signal(reload: Callable[[], None]) -> None:
+    """Call `reload` on SIGHUP, in a thread of its own."""
+
+    def handle(number: int, frame: object) -> None:
+        threading.Thread(target=reload, name="reload", daemon=True).start()
+
+    signal.signal(signal.SIGHUP, handle)
 
 
 def main() -> None:

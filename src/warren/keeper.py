@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,14 +30,19 @@ class Keeper(Periodic):
         self._clusters = clusters
         self._directory = directory
         self._now_ms = now_ms
+        self._writing = threading.Lock()  # two threads may want to save one cluster
 
     def restore(self) -> None:
-        """Bring back what was saved last; what cannot be used is set aside and told."""
+        """Bring back what was saved last of every cluster."""
         for cluster in self._clusters.values():
-            path = self._path(cluster.name)
-            for candidate in (path, previous(path)):
-                if candidate.exists() and self._restore(cluster, candidate):
-                    break
+            self.restore_one(cluster)
+
+    def restore_one(self, cluster: ClusterState) -> None:
+        """Bring back what was saved last; what cannot be used is set aside and told."""
+        path = self._path(cluster.name)
+        for candidate in (path, previous(path)):
+            if candidate.exists() and self._restore(cluster, candidate):
+                break
 
     def stop(self) -> None:
         """Save a last time."""
@@ -45,17 +51,21 @@ class Keeper(Periodic):
 
     def save(self) -> None:
         """Save every cluster that has anything to say; a failure is told, and the file before stays."""
-        for cluster in self._clusters.values():
-            if not cluster.is_worth_saving:
-                continue
-            path = self._path(cluster.name)
-            try:
-                with SnapshotWriter(path, cluster.header(self._now_ms())) as file:
-                    cluster.save(file)
-            except OSError as error:
-                log.error("snapshot not written", cluster=cluster.name, error=write_error(path, error))
-            except SnapshotError as error:
-                log.warning("snapshot not written", cluster=cluster.name, error=str(error))
+        for cluster in list(self._clusters.values()):
+            self.save_one(cluster)
+
+    def save_one(self, cluster: ClusterState) -> None:
+        """Save one cluster, if it has anything to say."""
+        if not cluster.is_worth_saving:
+            return
+        path = self._path(cluster.name)
+        try:
+            with self._writing, SnapshotWriter(path, cluster.header(self._now_ms())) as file:
+                cluster.save(file)
+        except OSError as error:
+            log.error("snapshot not written", cluster=cluster.name, error=write_error(path, error))
+        except SnapshotError as error:
+            log.warning("snapshot not written", cluster=cluster.name, error=str(error))
 
     def _restore(self, cluster: ClusterState, path: Path) -> bool:
         started_s = time.monotonic()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import structlog
@@ -31,26 +31,38 @@ class Look(Periodic):
     """A cluster is looked into from when it is ready."""
 
     def __init__(
-        self, clusters: Mapping[str, ClusterState], clients: Mapping[str, ClientConfig], interval_s: float
+        self, clusters: Mapping[str, ClusterState], client_of: Callable[[str], ClientConfig], interval_s: float
     ) -> None:
         super().__init__("look", interval_s, self.look)
         self._clusters = clusters
-        self._readers: dict[str, Reader] = {name: MarksReader(clients[name]) for name in clusters}
+        self._client_of = client_of
+        self._readers: dict[str, tuple[ClientConfig, Reader]] = {}
         self._refused: set[tuple[str, str]] = set()  # cluster and topic: told once
 
     def stop(self) -> None:
         """Stop, and disconnect."""
         super().stop()
-        for reader in self._readers.values():
+        for _, reader in self._readers.values():
             reader.close()
 
     def look(self) -> None:
         """One round."""
-        for name, cluster in self._clusters.items():
+        for name, cluster in list(self._clusters.items()):
             for doubt in cluster.doubts() if cluster.is_ready else ():
                 if self.is_stopping:
                     return
-                self._look_into(cluster, self._readers[name], doubt)
+                self._look_into(cluster, self._reader(name), doubt)
+
+    def _reader(self, cluster: str) -> Reader:
+        """One for each cluster, made anew when the way to reach it is another one."""
+        client, known = self._client_of(cluster), self._readers.get(cluster)
+        if known and known[0] == client:
+            return known[1]
+        if known:
+            known[1].close()
+        reader: Reader = MarksReader(client)
+        self._readers[cluster] = (client, reader)
+        return reader
 
     def _look_into(self, cluster: ClusterState, reader: Reader, doubt: Doubt) -> None:
         """A partition that may not be read, or does not answer, is taken at its word until it grows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import re2
@@ -29,3 +30,15 @@ def compile_pattern(text: str) -> Pattern:
         message = reason.decode() if isinstance(reason, bytes) else str(reason)
         raise PatternError(message) from error
     return pattern
+
+
+class GroupFilter:
+    """Which groups are wanted: all allow patterns find them, and no deny pattern does; an empty pattern is none."""
+
+    def __init__(self, allow: Sequence[str], deny: Sequence[str]) -> None:
+        self._allow = [compile_pattern(text) for text in allow if text]
+        self._deny = [compile_pattern(text) for text in deny if text]
+
+    def wants(self, group: str) -> bool:
+        """Whether a group is wanted."""
+        return all(one.search(group) for one in self._allow) and not any(one.search(group) for one in self._deny)

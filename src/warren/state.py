@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -394,6 +394,25 @@ class ClusterState:
         return found
 
     # -- people change -------------------------------------------------------------------------------------------
+
+    def judge_by(self, settings: Settings, policy: Policy) -> None:
+        """From now on groups are judged by these."""
+        with self._lock:
+            self.settings, self.policy = settings, policy
+            self._row_policies, self._evaluations = {}, {}
+
+    def keep_groups(self, is_wanted: Callable[[str], bool]) -> None:
+        """Forget the groups that are not wanted any more."""
+        with self._lock:
+            names = {*self._windows.groups(), *self._groups.briefs()} - self._reading.own_groups
+            for group in names:
+                if not is_wanted(group):
+                    self._windows.delete_group(group)
+                    self._groups.forget(group)
+
+    def is_foreign(self, group: str) -> bool:
+        """Whether a group is one of the brokers', not one that tells how far Warren itself is."""
+        return group not in self._reading.own_groups
 
     def delete_group(self, group: str) -> bool:
         """Forget a group until it commits again; False if it is not known."""

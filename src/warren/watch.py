@@ -24,7 +24,7 @@ class Watch(Periodic):
 
     def look(self) -> None:
         """One round."""
-        for cluster in self._clusters.values():
+        for cluster in list(self._clusters.values()):
             if cluster.is_ready:
                 for change in cluster.evaluate(now_ms=self._now_ms()):
                     _tell(cluster.name, change)

@@ -55,8 +55,8 @@ def observe(state: ClusterState, at_ms: int) -> None:
 
 def looked(state: ClusterState, logs: Logs, rounds: int = 1) -> list[str]:
     """The topics of `g` whose lag is only marks, after so many rounds."""
-    look = Look({"prod": state}, {"prod": {}}, 10)
-    look._readers = {"prod": logs}
+    look = Look({"prod": state}, lambda cluster: {}, 10)
+    look._readers = {"prod": ({}, logs)}
     for _ in range(rounds):
         look.look()
     verdict = state.judge("g", now_ms=NOW_MS + 2000)

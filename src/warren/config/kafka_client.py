@@ -15,6 +15,8 @@ def client_settings(config: Config, servers: list[str], profile_name: str) -> di
     settings: dict[str, Any] = {
         "bootstrap.servers": ",".join(servers),
         "client.id": profile.client_id,
+        "socket.connection.setup.timeout.ms": profile.dial_timeout * 1000,
+        "socket.timeout.ms": profile.read_timeout * 1000,
         "security.protocol": f"{'SASL_' if sasl else ''}{'SSL' if tls else 'PLAINTEXT'}",
     }
     if tls:

@@ -1,106 +1,140 @@
-"""Reads `burrow.toml` or `warren.toml` and says everything that is wrong with it at once."""
+"""Reads a configuration, with what the environment overrides, and says everything that is wrong with it at once."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from warren.config.model import Cluster, Config, Consumer, HttpServer
+from warren.config.checks import check, doubtful, log_level
+from warren.config.documents import Document, KeyPath, find_document, read_document
+from warren.config.environment import Overrides, overrides, with_value
+from warren.config.model import Config, General
+from warren.config.problems import Problem, joined, problems_of
+from warren.config.spellings import Renamed
 from warren.errors import ConfigError
 
-FILE_NAMES = ("warren.toml", "burrow.toml")
 COMMAND_LINE = "the command line"
-NOT_YET = ("notifier", "zookeeper")
-"""Sections of Burrow's that are read over: Warren does not have these parts yet."""
+DEFAULT = "default"
 
 
-def load_directory(directory: Path) -> tuple[Config, list[str]]:
-    """The configuration in a directory, and warnings about what in it has no effect."""
-    path = next((directory / name for name in FILE_NAMES if (directory / name).is_file()), None)
-    if path is None:
-        message = f"No configuration in {directory}: neither {' nor '.join(FILE_NAMES)} is there."
-        raise ConfigError(message, hint="Give the directory of one with --config-dir, or use --bootstrap HOST:PORT.")
-    try:
-        raw = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        message = f"{path} is not valid TOML: {error}."
-        raise ConfigError(message) from error
-    except OSError as error:
-        message = f"{path} cannot be read: {error.strerror}."
-        raise ConfigError(message) from error
-    raw = _lower_keys(raw)
-    warnings = [f"[{name}] in {path} has no effect yet." for name in NOT_YET if name in raw]
-    return parse(raw, str(path)), warnings
+class Loaded(NamedTuple):
+    """A sound configuration."""
+
+    config: Config
+    origins: dict[KeyPath, str]
+    """Where each key comes from that is not a default."""
+    warnings: list[str]
 
 
-def parse(raw: dict[str, Any], origin: str) -> Config:
-    """Check a configuration; `origin` is named in what is wrong with it."""
-    try:
-        config = Config.model_validate(raw)
-    except ValidationError as error:
-        problems = list(_problems(error))
-        raise _refusal(origin, problems) from None
-    config = _with_cluster_servers(config)
-    problems = list(_dangling_references(config))
-    if problems:
-        raise _refusal(origin, problems)
-    return config
+def load_directory(directory: Path, environ: Mapping[str, str]) -> Loaded:
+    """The configuration in a directory; `ConfigError` with all that is wrong with it."""
+    path, others = find_document(directory)
+    document = read_document(path)
+    renamed = Renamed(document.values)
+    over = overrides(document.values, environ, _prefix(document.values))
+    for key, value in over.values.items():
+        with_value(document.values, key, value)
+    places = _Places(document, renamed, over)
+    problems = [Problem(key, "stands there twice") for key in document.twice]
+    problems += [*renamed.problems, *over.problems]
+    config = _checked(document.values, problems)
+    if config is None:
+        raise _refusal(places.told(problems))
+    warnings = places.told([*(Problem(*one) for one in renamed.warnings), *doubtful(document.values)])
+    warnings += [f"{other} is not read: {path.name} comes first." for other in others]
+    return Loaded(_completed(config), places.origins(), warnings)
+
+
+def parse(values: dict[str, Any], origin: str) -> Config:
+    """A configuration that stands in no file; `origin` is named in what is wrong with it."""
+    problems: list[Problem] = []
+    config = _checked(values, problems)
+    if config is None:
+        raise _refusal(f"{origin}: {joined(one.key)}: {one.says}" for one in problems)
+    return _completed(config)
 
 
 def for_bootstrap(bootstrap: str, http: str) -> Config:
     """The configuration without a file: one cluster called `local`, and Burrow's defaults."""
+    values = {
+        "general": {"pidfile": ""},
+        "httpserver": {"default": {"address": http}},
+        "cluster": {"local": {"servers": bootstrap.split(",")}},
+        "consumer": {"local": {"cluster": "local"}},
+    }
+    return parse(values, COMMAND_LINE)
+
+
+def _prefix(values: Mapping[str, Any]) -> str:
+    general = values.get("general")
+    prefix = general.get("env-var-prefix", "") if isinstance(general, dict) else ""
+    return str(prefix) or General().env_var_prefix
+
+
+def _checked(values: dict[str, Any], problems: list[Problem]) -> Config | None:
+    """The configuration, or None when there are problems; those that are found are added."""
+    config: Config | None = None
     try:
-        return Config(
-            httpserver={"default": HttpServer(address=http)},
-            cluster={"local": Cluster(servers=bootstrap.split(","))},
-            consumer={"local": Consumer(cluster="local", servers=bootstrap.split(","))},
-        )
+        config = Config.model_validate(values)
     except ValidationError as error:
-        raise _refusal(COMMAND_LINE, list(_problems(error))) from None
+        problems += problems_of(error)
+    problems += check(values)
+    return None if problems else config
 
 
-def _lower_keys(raw: dict[str, Any]) -> dict[str, Any]:
-    """Keys do not know upper and lower case, as in Burrow; values keep theirs."""
-    return {key.lower(): _lower_keys(value) if isinstance(value, dict) else value for key, value in raw.items()}
-
-
-def _with_cluster_servers(config: Config) -> Config:
+def _completed(config: Config) -> Config:
     """Names of clusters are lower case like every key; a consumer without servers reads its cluster's."""
     consumers = {}
     for name, consumer in config.consumer.items():
-        cluster = config.cluster.get(consumer.cluster.lower())
-        servers = consumer.servers or (cluster.servers if cluster else [])
-        consumers[name] = consumer.model_copy(update={"cluster": consumer.cluster.lower(), "servers": servers})
-    return config.model_copy(update={"consumer": consumers})
+        cluster = consumer.cluster.lower()
+        servers = consumer.servers or config.cluster[cluster].servers
+        consumers[name] = consumer.model_copy(update={"cluster": cluster, "servers": servers})
+    logging = config.logging.model_copy(update={"level": log_level(config.logging.level)})
+    return config.model_copy(update={"consumer": consumers, "logging": logging})
 
 
-def _dangling_references(config: Config) -> Iterator[str]:
-    for name, consumer in config.consumer.items():
-        if consumer.cluster not in config.cluster:
-            yield f"consumer.{name}.cluster: there is no [cluster.{consumer.cluster}]"
-    users = [("cluster", name, one.client_profile) for name, one in config.cluster.items()]
-    users += [("consumer", name, one.client_profile) for name, one in config.consumer.items()]
-    for section, name, profile in users:
-        if profile and profile.lower() not in config.client_profile:
-            yield f"{section}.{name}.client-profile: there is no [client-profile.{profile}]"
-    for name, one in config.client_profile.items():
-        if one.tls and one.tls.lower() not in config.tls:
-            yield f"client-profile.{name}.tls: there is no [tls.{one.tls}]"
-        if one.sasl and one.sasl.lower() not in config.sasl:
-            yield f"client-profile.{name}.sasl: there is no [sasl.{one.sasl}]"
+class _Places:
+    """Where each key stands: in which line, or in which variable."""
+
+    def __init__(self, document: Document, renamed: Renamed, over: Overrides) -> None:
+        self._document = document
+        self._variables = over.variables
+        self._old_names = renamed.paths
+
+    def told(self, problems: Iterable[Problem]) -> list[str]:
+        """Each problem as a line, in the order of the file."""
+        found = sorted(problems, key=lambda one: self._line(one.key))
+        return list(dict.fromkeys(f"{self._place(one.key)}: {joined(one.key)}: {one.says}" for one in found))
+
+    def origins(self) -> dict[KeyPath, str]:
+        """Where each key that is set comes from."""
+        return {key: self._place(key) for key in (*_leaves(self._document.values), *self._variables)}
+
+    def _place(self, key: KeyPath) -> str:
+        if key in self._variables:
+            return f"environment variable {self._variables[key]}"
+        return f"{self._document.path.name}:{self._line(key)}"
+
+    def _line(self, key: KeyPath) -> int:
+        """The line of a key, or of the nearest that stands above it."""
+        key = self._old_names.get(key, key)
+        while key and key not in self._document.lines:
+            key = key[:-1]
+        return self._document.lines.get(key, 1)
 
 
-def _problems(error: ValidationError) -> Iterator[str]:
-    for problem in error.errors(include_input=False, include_url=False, include_context=False):
-        key = ".".join(str(part) for part in problem["loc"])
-        message = "there is no such key" if problem["type"] == "extra_forbidden" else problem["msg"]
-        yield f"{key}: {message.removeprefix('Value error, ')}"
+def _leaves(values: Mapping[str, Any], above: KeyPath = ()) -> Iterator[KeyPath]:
+    for name, value in values.items():
+        yield (*above, name)
+        if isinstance(value, dict):
+            yield from _leaves(value, (*above, name))
 
 
-def _refusal(origin: str, problems: list[str]) -> ConfigError:
-    listed = "\n".join(f"  {problem}" for problem in problems)
-    return ConfigError(f"{len(problems)} thing(s) to correct in {origin}:\n{listed}")
+def _refusal(lines: Iterable[str]) -> ConfigError:
+    told = list(lines)
+    listed = "\n".join(f"  {line}" for line in told)
+    what = "One thing is" if len(told) == 1 else f"{len(told)} things are"
+    return ConfigError(f"{what} to be corrected in the configuration:\n{listed}")

@@ -1,6 +1,7 @@
 """What can be configured: every section and key of Burrow's file with its defaults, and Warren's own.
 
-The first line of a class names its section. The description of a key is what the reference file says about it.
+The first line of a class names its section and says what it is for; with the descriptions and examples of its keys
+that makes the reference file.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from warren.config.values import Listener, Regex, Seconds, SecretMap, Servers, ZkPath
+from warren.config.values import Listener, Regex, Seconds, SecretMap, Servers, TokenHash, Upper, ZkPath
 
 SECONDS_A_WEEK = 604_800
 
@@ -28,7 +29,7 @@ class Section(BaseModel):
 
 
 class General(Section):
-    """`[general]`"""
+    """`[general]`: the process."""
 
     pidfile: str = key("burrow.pid", "file with the process id, so that two do not run in one directory; empty: none")
     stdout_logfile: str = key("", "file for standard output and error; an older one is renamed")
@@ -37,7 +38,7 @@ class General(Section):
 
 
 class Logging(Section):
-    """`[logging]`"""
+    """`[logging]`: Warren's own log."""
 
     filename: str = key("", "file to log to; empty: standard error")
     level: str = key("info", "debug, info, warn, error, panic or fatal")
@@ -49,7 +50,7 @@ class Logging(Section):
 
 
 class Zookeeper(Section):
-    """`[zookeeper]`"""
+    """`[zookeeper]`: where several Warrens agree on the one that notifies."""
 
     servers: Servers = key([], "host:port of each server; needed once there is a notifier")
     timeout: Seconds = key(6, "seconds after which a session is lost")
@@ -58,7 +59,7 @@ class Zookeeper(Section):
 
 
 class Tls(Section):
-    """`[tls.NAME]`"""
+    """`[tls.NAME]`: certificates, for clients and listeners that name it."""
 
     certfile: str = key("", "PEM file with the own certificate")
     keyfile: str = key("", "PEM file with its key")
@@ -67,24 +68,26 @@ class Tls(Section):
 
 
 class Sasl(Section):
-    """`[sasl.NAME]`"""
+    """`[sasl.NAME]`: how to log in to brokers."""
 
-    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = key("PLAIN", "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512")
-    username: str = Field(description="the name to log in with", min_length=1)
-    password: SecretStr = Field(description="its password")
+    mechanism: Annotated[Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"], Upper] = key(
+        "PLAIN", "PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512"
+    )
+    username: str = Field(description="the name to log in with", min_length=1, examples=["warren"])
+    password: SecretStr = Field(description="its password", examples=["secret"])
     handshake_first: bool = key(False, "Burrow's; Warren always does what the broker needs")
 
 
 class Iam(Section):
-    """`[iam.NAME]`"""
+    """`[iam.NAME]`: how to log in to Amazon MSK."""
 
-    region: str = Field(description="of Amazon MSK", min_length=1)
+    region: str = Field(description="of Amazon MSK", min_length=1, examples=["eu-west-1"])
     role_arn: str = key("", "role to take on")
     profile: str = key("", "profile of the credentials file; a role comes first")
 
 
 class ClientProfile(Section):
-    """`[client-profile.NAME]`"""
+    """`[client-profile.NAME]`: how brokers are talked to."""
 
     client_id: str = key("burrow-lagchecker", "what the brokers see")
     kafka_version: str = key("2.8.0", "Burrow's; Warren asks the brokers")
@@ -96,9 +99,9 @@ class ClientProfile(Section):
 
 
 class HttpServer(Section):
-    """`[httpserver.NAME]`"""
+    """`[httpserver.NAME]`: an address to listen on; without any: one on a free port."""
 
-    address: Listener = Field(description="host:port to listen on; without a host on all addresses")
+    address: Listener = Field(description="host:port to listen on; without a host on all addresses", examples=[":8000"])
     timeout: Seconds = key(300, "seconds that an idle connection is kept")
     tls: str = key("", "name of a [tls.NAME] with certfile and keyfile: the listener speaks HTTPS")
     client_ca: str = key("", "PEM file; only clients with a certificate of these authorities get in (Warren)")
@@ -106,7 +109,7 @@ class HttpServer(Section):
 
 
 class Storage(Section):
-    """`[storage.NAME]`"""
+    """`[storage.NAME]`: the windows, in which the newest commits of each partition are kept."""
 
     class_name: Literal["inmemory"] = key("inmemory", "inmemory")
     intervals: int = key(10, "commits that the window of a partition holds", ge=1, le=10_000)
@@ -119,7 +122,7 @@ class Storage(Section):
 
 
 class Evaluator(Section):
-    """`[evaluator.NAME]`"""
+    """`[evaluator.NAME]`: how windows are judged."""
 
     class_name: Literal["caching"] = key("caching", "caching")
     expire_cache: int = key(10, "Burrow's cache in seconds; what Warren says is always fresh", ge=0)
@@ -128,10 +131,10 @@ class Evaluator(Section):
 
 
 class Cluster(Section):
-    """`[cluster.NAME]`"""
+    """`[cluster.NAME]`: a Kafka cluster."""
 
     class_name: Literal["kafka"] = key("kafka", "kafka")
-    servers: Servers = Field(description="host:port of some brokers", min_length=1)
+    servers: Servers = Field(description="host:port of some brokers", min_length=1, examples=[["127.0.0.1:9092"]])
     client_profile: str = key("", "name of a [client-profile.NAME]")
     offset_refresh: Seconds = key(10, "seconds between two looks at the ends of all partitions")
     topic_refresh: Seconds = key(60, "seconds between two looks for new topics and partitions")
@@ -141,10 +144,10 @@ class Cluster(Section):
 
 
 class Consumer(Section):
-    """`[consumer.NAME]`"""
+    """`[consumer.NAME]`: a place where the consumers of a cluster commit."""
 
     class_name: Literal["kafka", "kafka_zk"] = key("kafka", "kafka (the offsets topic) or kafka_zk (ZooKeeper)")
-    cluster: str = Field(description="name of a [cluster.NAME]")
+    cluster: str = Field(description="name of a [cluster.NAME]", examples=["local"])
     servers: Servers = key([], "host:port of brokers, or of ZooKeeper; empty for kafka: those of the cluster")
     group_allowlist: Regex = key("", "only groups in which this is found; empty: all")
     group_denylist: Regex = key("", "not the groups in which this is found; empty: none")
@@ -157,9 +160,9 @@ class Consumer(Section):
 
 
 class Notifier(Section):
-    """`[notifier.NAME]`"""
+    """`[notifier.NAME]`: who is told about groups in trouble."""
 
-    class_name: Literal["http", "email", "null"] = Field(description="http, email or null")
+    class_name: Literal["http", "email", "null"] = Field(description="http, email or null", examples=["null"])
     interval: Seconds = key(60, "seconds between two evaluations of a group")
     threshold: Literal[1, 2, 3] = key(2, "the status from which on is sent: 1 OK, 2 WARN, 3 ERR")
     send_interval: int | None = key(None, "seconds between two messages of one incident; not set: interval", ge=0)
@@ -168,7 +171,9 @@ class Notifier(Section):
     group_allowlist: Regex = key("", "only groups in which this is found; empty: all")
     group_denylist: Regex = key("", "not the groups in which this is found; empty: none")
     extras: SecretMap = key({}, "texts that templates can use, by name")
-    template_open: str = Field(description="file of the template for an incident that is open", min_length=1)
+    template_open: str = Field(
+        description="file of the template for an incident that is open", min_length=1, examples=["open.tmpl"]
+    )
     template_close: str = key("", "file of the template for its end; needed with send-close")
     url_open: SecretStr = key(SecretStr(""), "http: where to; a template, too")
     url_close: SecretStr = key(SecretStr(""), "http: where to at the end; needed with send-close")
@@ -190,15 +195,15 @@ class Notifier(Section):
 
 
 class Rules(Section):
-    """`[rules.NAME]`"""
+    """`[rules.NAME]`: the rule set for some groups; the first section that fits counts, without any it is `burrow`."""
 
-    use: Literal["burrow", "warren"] = Field(description="the rule set for these groups; the first section that fits")
+    use: Literal["burrow", "warren"] = Field(description="burrow or warren", examples=["burrow"])
     cluster: Regex = key("", "clusters in whose name this is found; empty: all")
     group: Regex = key("", "groups in whose name this is found; empty: all")
 
 
 class ThresholdRule(Section):
-    """`[threshold.NAME]`"""
+    """`[threshold.NAME]`: lags that are too much whatever the rules say; the first section that fits counts."""
 
     cluster: Regex = key("", "clusters in whose name this is found; empty: all")
     group: Regex = key("", "groups in whose name this is found; empty: all")
@@ -208,30 +213,30 @@ class ThresholdRule(Section):
 
 
 class Security(Section):
-    """`[security]`"""
+    """`[security]`: who may read and change what."""
 
-    write_tokens: Annotated[list[str], Field()] = key(
+    write_tokens: list[TokenHash] = key(
         [], "hashes of tokens, made by `warren hash-token`, that may change things; none: only this machine may"
     )
-    read_tokens: Annotated[list[str], Field()] = key([], "hashes of tokens that may read; none: everybody may")
+    read_tokens: list[TokenHash] = key([], "hashes of tokens that may read; none: everybody may")
     max_body_bytes: int = key(65_536, "longer requests are refused", ge=1_024)
 
 
 class Api(Section):
-    """`[api]`"""
+    """`[api]`: other APIs."""
 
     v2: bool = key(False, "answer API v2, for clients from before Burrow 1.0")
 
 
 class Metrics(Section):
-    """`[metrics]`"""
+    """`[metrics]`: how much the page for Prometheus tells."""
 
     partitions: bool = key(True, "series for each partition; without them only groups and topics are told")
     top_groups: int = key(0, "series of only so many groups of a cluster, worst first; 0: of all", ge=0)
 
 
 class Warren(Section):
-    """`[warren]`"""
+    """`[warren]`: the pipeline."""
 
     master: str = key("local[2]", "Spark's master")
     trigger: float = key(1.0, "seconds between two batches", ge=0.1)
@@ -251,8 +256,8 @@ class Config(Section):
     sasl: dict[str, Sasl] = Field(default_factory=dict)
     iam: dict[str, Iam] = Field(default_factory=dict)
     httpserver: dict[str, HttpServer] = Field(default_factory=dict)
-    storage: dict[str, Storage] = Field(default_factory=dict, max_length=1)
-    evaluator: dict[str, Evaluator] = Field(default_factory=dict, max_length=1)
+    storage: dict[str, Storage] = Field(default_factory=dict)
+    evaluator: dict[str, Evaluator] = Field(default_factory=dict)
     cluster: dict[str, Cluster] = Field(default_factory=dict)
     consumer: dict[str, Consumer] = Field(default_factory=dict)
     notifier: dict[str, Notifier] = Field(default_factory=dict)

@@ -13,6 +13,7 @@ from warren.patterns import PatternError, compile_pattern
 _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _WITH_UNDERSCORE = re.compile(r"[A-Za-z0-9-]+_[A-Za-z0-9-]+")
 _ZK_PATH = re.compile(r"/|(/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+")
+_TOKEN_HASH = re.compile(r"sha256:[0-9a-f]{64}")
 _LAST_PORT = 65_535
 
 
@@ -76,11 +77,25 @@ def _split(value: object) -> object:
     return value.split() if isinstance(value, str) else value
 
 
+def _upper(value: object) -> object:
+    return value.upper() if isinstance(value, str) else value
+
+
+def _is_token_hash(text: str) -> str:
+    if not _TOKEN_HASH.fullmatch(text):
+        message = "must be a hash, not the token itself; `warren hash-token` makes one"
+        raise ValueError(message)
+    return text
+
+
+Upper = BeforeValidator(_upper)
+"""For words that do not know upper and lower case."""
 Regex = Annotated[str, AfterValidator(_compiles)]
 Server = Annotated[str, AfterValidator(_is_server)]
 Servers = Annotated[list[Server], BeforeValidator(_split)]
 Listener = Annotated[str, AfterValidator(_is_listener)]
 ZkPath = Annotated[str, AfterValidator(_is_zk_path)]
 Seconds = Annotated[int, Field(ge=1)]
+TokenHash = Annotated[str, AfterValidator(_is_token_hash)]
 SecretMap = dict[str, SecretStr]
 """Texts by name, any of which may be a key or a password."""

@@ -46,6 +46,11 @@ class Groups:
         changed = {group for one in changed_ids for group in self._groups_of_topic_id.get(one, ())}
         return {group: self._look_at(group) for group in changed}
 
+    def forget(self, group: str) -> None:
+        """Take all records of a group away."""
+        self._records.forget(group)
+        self._look_at(group)
+
     def view(self, group: str) -> GroupView:
         """Everything that is told of a group."""
         return view_of(group, self._records.of(group), self._topic_names)

@@ -79,6 +79,10 @@ class GroupRecords:
                 del self._groups[key.group]
         return key.group if raw.value or known else None
 
+    def forget(self, group: str) -> None:
+        """Take all records of a group away."""
+        self._groups.pop(group, None)
+
     def of(self, group: str) -> RecordsOfGroup:
         """The newest values of a group's keys; none for a group without any."""
         return self._groups.get(group, {})

@@ -31,6 +31,7 @@ log = structlog.get_logger()
 
 FIRST_BACKOFF_S = 1.0
 LONGEST_BACKOFF_S = 30.0
+JOIN_S = 2.0
 HEALTHY_AFTER_S = 60.0
 """A query that ran for so long starts again with the first backoff."""
 
@@ -98,6 +99,8 @@ class SupervisedQuery:
                 query.stop()
             except (PySparkException, Py4JError) as error:  # too slow, or Spark is gone already
                 log.warning("query did not stop in time", query=self.name, error=cause_of(error))
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(JOIN_S)
         self.health.state = QueryState.STOPPED
 
     def _supervise(self) -> None:

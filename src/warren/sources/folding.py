@@ -25,7 +25,7 @@ from warren.codec.keys import (
 from warren.errors import DecodeError
 from warren.groups.records import VIEWED, RawRecord
 from warren.groups.views import KEPT_BYTES
-from warren.patterns import compile_pattern
+from warren.patterns import GroupFilter
 from warren.sources.reading import Records
 from warren.windows.columns import Int64
 from warren.windows.fold import replaced_before, still_seen
@@ -88,8 +88,7 @@ class Folder:
 
     def __init__(self, settings: FoldSettings) -> None:
         self._settings = settings
-        self._allow = [compile_pattern(pattern) for pattern in settings.allow if pattern]
-        self._deny = [compile_pattern(pattern) for pattern in settings.deny if pattern]
+        self._is_wanted = GroupFilter(settings.allow, settings.deny).wants
         self._codes: dict[bytes | None, int] = {}  # key bytes -> place in _keys, OTHER or UNWANTED
         self._keys: list[OffsetKey] = []
         self._source_partitions: list[int] = []
@@ -143,10 +142,6 @@ class Folder:
         self._keys.append(decoded)
         self._source_partitions.append(source_partition)
         return len(self._keys) - 1
-
-    def _is_wanted(self, group: str) -> bool:
-        allowed = all(pattern.search(group) for pattern in self._allow)
-        return allowed and not any(pattern.search(group) for pattern in self._deny)
 
     def _add_commits(self, records: Records, place: Int64) -> None:
         at = np.flatnonzero(place >= 0)

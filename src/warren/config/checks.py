@@ -1,0 +1,127 @@
+"""What no section can see alone: names that must exist elsewhere, and keys that are needed because of others.
+
+These look at the values as they were read, so that they are told along with everything else that is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from warren.config.documents import KeyPath
+from warren.config.problems import Problem
+
+Values = dict[str, Any]
+
+LEVELS = ("debug", "info", "warn", "error", "panic", "fatal")
+_OTHER_LEVELS = {"warning": "warn", "trace": "debug", "dpanic": "panic"}
+_VERSION = re.compile(r"\d+(\.\d+){1,3}|")
+
+_NEEDED_OF_NOTIFIERS = {"http": ("url-open",), "email": ("server", "port", "from", "to"), "null": ()}
+_NEEDED_AT_THE_END = {"http": ("url-close", "template-close"), "email": ("template-close",), "null": ()}
+
+
+def log_level(text: str) -> str:
+    """A level as it is called; what is none is `info`, as in Burrow."""
+    level = text.lower()
+    return _OTHER_LEVELS.get(level, level if level in LEVELS else "info")
+
+
+def check(values: Values) -> Iterator[Problem]:
+    """Everything that does not fit together."""
+    for section in ("storage", "evaluator"):
+        yield from _only_one(values, section)
+    yield from _references(values)
+    for name, one in modules(values, "client-profile"):
+        yield from _client_profile(values, ("client-profile", name), one)
+    for name, one in modules(values, "httpserver"):
+        yield from _https(values, ("httpserver", name), one)
+    for name, one in modules(values, "consumer"):
+        if one.get("class-name") == "kafka_zk" and not one.get("servers"):
+            yield Problem(("consumer", name, "servers"), "is needed: host:port of each ZooKeeper server")
+    for name, one in modules(values, "notifier"):
+        yield from _notifier(("notifier", name), one)
+
+
+def doubtful(values: Values) -> Iterator[Problem]:
+    """What is taken, but probably not meant."""
+    level = _text(values.get("logging", {}), "level") if isinstance(values.get("logging"), dict) else ""
+    if level and level.lower() not in LEVELS:
+        yield Problem(("logging", "level"), f"is none of {', '.join(LEVELS)}; {log_level(level)} is taken")
+    for name, one in modules(values, "consumer"):
+        if one.get("class-name") == "kafka_zk":
+            yield Problem(("consumer", name), "has no effect yet: offsets in ZooKeeper are not read")
+    for name, one in modules(values, "client-profile"):
+        if one.get("iam"):
+            yield Problem(("client-profile", name, "iam"), "has no effect yet")
+    for section in ("notifier", "zookeeper"):
+        if section in values:
+            yield Problem((section,), "has no effect yet: nothing is sent")
+
+
+def modules(values: Values, section: str) -> Iterator[tuple[str, Values]]:
+    """The modules of a section, as far as they are any."""
+    found = values.get(section)
+    if isinstance(found, dict):
+        yield from ((name, one) for name, one in found.items() if isinstance(one, dict))
+
+
+def _text(module: Values, key: str) -> str:
+    value = module.get(key, "")
+    return value if isinstance(value, str) else ""
+
+
+def _only_one(values: Values, section: str) -> Iterator[Problem]:
+    for name, _ in list(modules(values, section))[1:]:
+        yield Problem((section, name), f"is one too many: there can be only one {section}; remove the others")
+
+
+def _references(values: Values) -> Iterator[Problem]:
+    for section, key, target in (
+        ("consumer", "cluster", "cluster"),
+        ("consumer", "client-profile", "client-profile"),
+        ("cluster", "client-profile", "client-profile"),
+        ("client-profile", "tls", "tls"),
+        ("client-profile", "sasl", "sasl"),
+        ("client-profile", "iam", "iam"),
+        ("httpserver", "tls", "tls"),
+    ):
+        for name, one in modules(values, section):
+            yield from _reference(values, (section, name, key), _text(one, key), target)
+    zookeeper = values.get("zookeeper")
+    if isinstance(zookeeper, dict):
+        yield from _reference(values, ("zookeeper", "tls"), _text(zookeeper, "tls"), "tls")
+
+
+def _reference(values: Values, key: KeyPath, name: str, target: str) -> Iterator[Problem]:
+    known = [module for module, _ in modules(values, target)]
+    if name and name.lower() not in known:
+        there = f"; there is {', '.join(known)}" if known else ""
+        yield Problem(key, f"there is no [{target}.{name}]{there}")
+
+
+def _client_profile(values: Values, key: KeyPath, profile: Values) -> Iterator[Problem]:
+    if not _VERSION.fullmatch(_text(profile, "kafka-version")):
+        yield Problem((*key, "kafka-version"), 'must be a version such as "2.8.0"; Warren does not need it')
+    if profile.get("iam") and not profile.get("tls"):
+        yield Problem((*key, "tls"), "is needed with iam: the name of a [tls.NAME]")
+
+
+def _https(values: Values, key: KeyPath, listener: Values) -> Iterator[Problem]:
+    name = _text(listener, "tls").lower()
+    profile = dict(modules(values, "tls")).get(name)
+    if profile is not None and not (profile.get("certfile") and profile.get("keyfile")):
+        yield Problem((*key, "tls"), f"[tls.{name}] needs certfile and keyfile for a listener")
+    if listener.get("client-ca") and not name:
+        yield Problem((*key, "tls"), "is needed with client-ca: only HTTPS has certificates of clients")
+
+
+def _notifier(key: KeyPath, notifier: Values) -> Iterator[Problem]:
+    kind = _text(notifier, "class-name")
+    needed = _NEEDED_OF_NOTIFIERS.get(kind, ())
+    if notifier.get("send-close") is True:
+        needed += _NEEDED_AT_THE_END.get(kind, ())
+    for name in needed:
+        if not notifier.get(name):
+            yield Problem((*key, name), f"is needed for class-name {kind}" + (" with send-close" * ("close" in name)))
