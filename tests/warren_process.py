@@ -56,19 +56,30 @@ class WarrenProcess:
     def __init__(
         self, directory: Path, bootstrap: str, intervals: int = 10, offsets_topic: str = "__consumer_offsets"
     ) -> None:
-        self.address = f"127.0.0.1:{free_port()}"
-        self.log_path = directory / "warren.out"
-        config = CONFIG.format(
-            address=self.address, bootstrap=bootstrap, intervals=intervals, offsets_topic=offsets_topic
-        )
+        address = f"127.0.0.1:{free_port()}"
+        config = CONFIG.format(address=address, bootstrap=bootstrap, intervals=intervals, offsets_topic=offsets_topic)
         (directory / "warren.toml").write_text(config)
+        self._start(directory, address, {})
+
+    @classmethod
+    def with_burrow_file(cls, directory: Path, text: str, listener: str, **environ: str) -> WarrenProcess:
+        """Of a `burrow.toml`; the address of its `listener` comes from the environment, so that its port is free."""
+        warren = cls.__new__(cls)
+        address = f"127.0.0.1:{free_port()}"
+        (directory / "burrow.toml").write_text(text)
+        warren._start(directory, address, {f"BURROW_HTTPSERVER_{listener.upper()}_ADDRESS": address, **environ})
+        return warren
+
+    def _start(self, directory: Path, address: str, environ: dict[str, str]) -> None:
+        self.address = address
+        self.log_path = directory / "warren.out"
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "warren.cli", "run", "--config-dir", str(directory)],
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=directory,
-                env={**os.environ, "WARREN_HOME": str(directory / "home")},
+                env={**os.environ, "WARREN_HOME": str(directory / "home"), **environ},
                 preexec_fn=_die_with_parent,  # noqa: PLW1509  # no thread of ours holds a lock that it needs
             )
 
