@@ -16,11 +16,7 @@ from warren.embedded.broker import Broker
 
 PUBLISHED = Path(__file__).parents[1] / "data" / "burrow"
 ZOOKEEPER = "127.0.0.1:2181"
-QUICK = {
-    f"BURROW_CLUSTER_{cluster}_{what}_REFRESH": "1"
-    for cluster in ("LOGIS_DEV", "MINMAN")
-    for what in ("OFFSET", "TOPIC")
-}
+QUICK = {f"BURROW_CLUSTER_{name}_REFRESH": "1" for name in ("LOGIS_DEV_OFFSET", "LOGIS_DEV_TOPIC", "MINMAN_OFFSET")}
 
 
 class Replaced:
