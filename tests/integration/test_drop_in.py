@@ -13,6 +13,7 @@ import pytest
 from tests.kafka import Cluster, eventually, unique
 from tests.warren_process import WarrenProcess
 from warren.embedded.broker import Broker
+from warren.reaper import groups_of
 
 PUBLISHED = Path(__file__).parents[1] / "data" / "burrow"
 ZOOKEEPER = "127.0.0.1:2181"
@@ -81,6 +82,13 @@ def test_a_published_file_starts_as_it_is(replaced: Replaced, kafka: Cluster, to
     printed = (replaced.directory / "burrow.out").read_text()
     assert "answering" in replaced.log()
     assert "answering" not in printed
+
+
+def test_the_reaper_sees_the_groups_that_the_brokers_have(broker: Broker, kafka: Cluster, topic: str) -> None:
+    group = unique("listed")
+    kafka.commit(group, topic, 0)
+
+    assert group in groups_of({"bootstrap.servers": broker.bootstrap})
 
 
 def test_what_is_denied_goes_and_windows_stay_when_the_file_is_read_again(

@@ -65,6 +65,7 @@ def test_check_config_says_where_each_value_comes_from(tmp_path: Path) -> None:
     assert Effective("cluster.a", "offset-refresh", 3, "environment variable BURROW_CLUSTER_A_OFFSET_REFRESH") in found
     assert Effective("cluster.a", "topic-refresh", 60, "default") in found
     assert Effective("consumer.a", "servers", ["k:1"], "its cluster") in found
+    assert Effective("storage.default", "intervals", 10, "default") in found
     assert '  servers = ["k:1"]' in as_text(found)
 
 

@@ -46,7 +46,13 @@ def masked(value: object) -> object:
 
 
 def _sections(config: Config) -> Iterator[tuple[KeyPath, Section]]:
-    for name, section in _keys(config):
+    """All sections, and those that are there without being written."""
+    implied = {
+        "httpserver": config.listeners,
+        "storage": config.storage or {"default": config.the_storage},
+        "evaluator": config.evaluator or {"default": config.the_evaluator},
+    }
+    for name, section in _keys(config.model_copy(update=implied)):
         if isinstance(section, Section):
             yield (name,), section
         elif isinstance(section, dict):
