@@ -12,7 +12,7 @@ from tests.scenario import commit_table, head_table
 from warren.config.load import for_bootstrap
 from warren.rules.rule import Settings
 from warren.serve import gojson
-from warren.serve.v3 import make_app
+from warren.serve.app import make_app
 from warren.state import ClusterState
 from warren.windows.store import Limits
 
@@ -34,7 +34,7 @@ def state() -> ClusterState:
 
 @pytest.fixture
 def client(state: ClusterState) -> Iterator[TestClient]:
-    app = make_app({"local": state}, for_bootstrap("127.0.0.1:9092", "127.0.0.1:8000"), lambda: NOW_MS)
+    app = make_app({"local": state}, lambda: for_bootstrap("127.0.0.1:9092", "127.0.0.1:8000"), lambda: NOW_MS)
     with TestClient(app, client=("127.0.0.1", 1)) as client:
         yield client
 
@@ -183,7 +183,7 @@ def test_a_topic_of_a_group_can_be_deleted(client: TestClient) -> None:
 
 
 def test_strangers_cannot_delete(state: ClusterState) -> None:
-    app = make_app({"local": state}, for_bootstrap("127.0.0.1:9092", "127.0.0.1:8000"), lambda: NOW_MS)
+    app = make_app({"local": state}, lambda: for_bootstrap("127.0.0.1:9092", "127.0.0.1:8000"), lambda: NOW_MS)
     with TestClient(app, client=("192.0.2.7", 1)) as stranger:
         assert stranger.delete("/v3/kafka/local/consumer/billing").status_code == 403
     assert "billing" in state.groups()
@@ -204,7 +204,7 @@ def test_alive_and_ready(client: TestClient) -> None:
 def test_not_ready_before_everything_is_read() -> None:
     state = ClusterState("local", Limits(), Settings(), {"local": "__consumer_offsets"})
     state.apply_head_rows(head_table({"orders": [1]}, 1), now_ms=1)
-    app = make_app({"local": state}, for_bootstrap("127.0.0.1:9092", "127.0.0.1:8000"), lambda: NOW_MS)
+    app = make_app({"local": state}, lambda: for_bootstrap("127.0.0.1:9092", "127.0.0.1:8000"), lambda: NOW_MS)
     with TestClient(app) as client:
         answer = client.get("/burrow/admin/ready")
     assert (answer.status_code, answer.text) == (503, "STARTING")
@@ -222,7 +222,7 @@ def test_a_batch_that_comes_again_changes_nothing(state: ClusterState, client: T
 
 
 def test_json_is_written_as_go_writes_it() -> None:
-    value = {"a": "<b>&\u2028ü", "f": [1.0, 0.5, 0.33333334], "n": None, "t": True}
+    value = {"a": "<b>&\u2028ü", "f": [gojson.number(1.0), 0.5, 0.33333334], "n": None, "t": True}
 
     assert gojson.dumps(value) == (
         '{"a":"\\u003cb\\u003e\\u0026\\u2028ü","f":[1,0.5,0.33333334],"n":null,"t":true}'.encode()
