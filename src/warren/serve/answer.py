@@ -78,7 +78,7 @@ def asgi_headers(answer: Answer, allow_origin: str) -> list[tuple[bytes, bytes]]
         headers.append(("Access-Control-Allow-Origin", allow_origin))
     if answer.content_type:
         headers.append(("Content-Type", answer.content_type))
-    if len(answer.body) < BUFFERED_BYTES:
+    if len(answer.body) <= BUFFERED_BYTES:
         headers.append(("Content-Length", str(len(answer.body))))
     if answer.closes:
         headers.append(("Connection", "close"))

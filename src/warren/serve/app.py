@@ -56,6 +56,7 @@ class Exchange:
         self.raw_path: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
         self.status = 0
         """Of the answer; 0 as long as nothing has gone out."""
+        self.is_miss = False
         self._send = send
 
     @property
@@ -81,7 +82,7 @@ class Exchange:
 
     async def reply(self, answer: Rendered) -> None:
         """Answer."""
-        self.status = answer.status
+        self.status, self.is_miss = answer.status, answer.is_miss
         await self._send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         await self._send({"type": "http.response.body", "body": answer.body})
 
@@ -135,7 +136,8 @@ class Site:
         if path is None:
             await exchange.reply(self._written(bad_request()))
             return
-        permit = access.check(exchange.method, path, exchange.client)
+        is_free = access.is_open and exchange.method not in CHANGES
+        permit = Permit() if is_free else access.check(exchange.method, path, exchange.client)
         if isinstance(permit, Permit):
             await self._permitted(exchange, path, receive)
         else:
@@ -182,7 +184,7 @@ class Site:
 
     def _written(self, answer: Answer) -> Rendered:
         allow_origin = self._config().general.access_control_allow_origin
-        return Rendered(answer.status, asgi_headers(answer, allow_origin), answer.body)
+        return Rendered(int(answer.status), asgi_headers(answer, allow_origin), answer.body, answer.is_miss)
 
     def _refused(self, exchange: Exchange, refusal: Refusal, *, closes: bool = False) -> Answer:
         path = decode_path(exchange.raw_path) or ""
@@ -220,17 +222,18 @@ def _too_long(limit_bytes: int) -> Refusal:
 
 def _tell(exchange: Exchange, path: str, permit: Permit | Refusal) -> None:
     """Changes are written down: what, by whom, and what came of it."""
-    by, what = exchange.client.address, f"{exchange.method} {path}"
-    if isinstance(permit, Permit):
-        log.info("changed", what=what, by=by, token=permit.token or None, status=exchange.status)
+    told = {"what": f"{exchange.method} {path}", "by": exchange.client.address, "status": exchange.status}
+    if isinstance(permit, Refusal):
+        log.warning("change refused", **told, why=permit.message)
+    elif exchange.status < HTTPStatus.MULTIPLE_CHOICES and not exchange.is_miss:
+        log.info("changed", **told, token=permit.token or None)
     else:
-        log.warning("change refused", what=what, by=by, status=exchange.status, why=permit.message)
+        log.info("nothing changed", **told, token=permit.token or None)
 
 
 async def _body(exchange: Exchange, receive: Receive, limit_bytes: int) -> bytes | None:
     """The body of a request that changes something, b"" of any other one; None if it is too long."""
-    length = dict(exchange.scope["headers"]).get(b"content-length", b"0")
-    if int(length) > limit_bytes:
+    if any(name == b"content-length" and int(value) > limit_bytes for name, value in exchange.scope["headers"]):
         return None
     if exchange.method not in CHANGES:
         return b""

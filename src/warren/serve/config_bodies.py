@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import SecretStr
@@ -14,6 +15,8 @@ SECRET_WORDS = ("key", "token", "secret", "pass", "auth")
 """Texts for templates whose name has one of these in it are not shown."""
 LONG_SEGMENT = 16
 """The last part of a webhook's path is its password; a shorter one is a word."""
+
+_TEMPLATE = re.compile(r"\{\{.*?\}\}")
 
 COORDINATORS = ("storage", "evaluator", "cluster", "consumer", "notifier")
 
@@ -225,7 +228,7 @@ def masked_url(url: str) -> str:
 
 
 def _masked_path(path: str) -> str:
-    """Templates in a path are no secrets."""
-    before, slash, last = path.rpartition("/")
-    is_word = len(last) < LONG_SEGMENT or "{{" in last
+    """Templates in a path are no secrets, what stands around them may be one."""
+    before, slash, last = path.rstrip("/").rpartition("/")
+    is_word = all(len(text) < LONG_SEGMENT for text in _TEMPLATE.split(last))
     return path if is_word else f"{before}{slash}{MASK}"

@@ -30,7 +30,7 @@ def dumps(value: object) -> bytes:
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     for character, escape in _ESCAPED:
         text = text.replace(character, escape)
-    if _SMALL_NUMBER.search(text):
+    if "e-" in text and _SMALL_NUMBER.search(text):
         text = _STRING_OR_SMALL_NUMBER.sub(_respelled, text)
     return text.encode("utf-8", "warren.gojson")
 

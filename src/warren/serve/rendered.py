@@ -38,6 +38,8 @@ class Rendered(NamedTuple):
     status: int
     headers: Headers
     body: bytes
+    is_miss: bool = False
+    """It says so, or Burrow would not say so: nothing of this name was found."""
 
 
 class RenderedAnswers:
