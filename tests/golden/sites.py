@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -133,16 +134,44 @@ def told_state() -> ClusterState:
     return state
 
 
+def states_of(config_name: str) -> dict[str, ClusterState]:
+    """The clusters of a site."""
+    match config_name:
+        case "empty":
+            return {}
+        case "starting":
+            other = ClusterState("other", Limits(), Settings(), {"other": "__consumer_offsets"})
+            return {"local": told_state(), "other": other}
+        case _:
+            return {"local": told_state()}
+
+
+class _Site:
+    """One application for all sites: to make one takes half a second."""
+
+    def __init__(self) -> None:
+        self.clusters: dict[str, ClusterState] = {}
+        self.config = CONFIGS["default"]
+        self.level = Level()
+        with patch("socket.gethostname", return_value="warren"):
+            self.app = make_app(self.clusters, lambda: self.config, lambda: NOW_MS, log_level=self.level)
+
+    def become(self, config_name: str) -> None:
+        self.clusters.clear()
+        self.clusters.update(states_of(config_name))
+        self.config = CONFIGS[config_name]
+        self.level.name = "info"
+
+
+_site = cache(_Site)
+
+
 @contextmanager
 def listening(config_name: str = "default") -> Iterator[tuple[str, int]]:
-    """A listener that tells the story; where it listens."""
-    states = {"local": told_state()} if config_name != "empty" else {}
-    if config_name == "starting":
-        states["other"] = ClusterState("other", Limits(), Settings(), {"other": "__consumer_offsets"})
-    with patch("socket.gethostname", return_value="warren"):
-        app = make_app(states, lambda: CONFIGS[config_name], lambda: NOW_MS, log_level=Level())
+    """A listener that tells the story; where it listens. One at a time."""
+    _site().become(config_name)
     listener = HttpListener(HttpServer(address="127.0.0.1:0"))
-    listener.start(app)
+    listener.start(_site().app)
     try:
         host, port = listener.url.removeprefix("http://").split(":")
         yield host, int(port)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -86,7 +88,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The body follows; it has a limit of its own."""
         self._is_in_head = False
-        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > HEAD_BYTES:
             self._end_with(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
             message = "headers too long"
@@ -104,6 +106,9 @@ class LimitedProtocol(HttpToolsProtocol):
         self._wait(self._limits.timeout_s)
         super().on_response_complete()
 
+    def timeout_keep_alive_handler(self) -> None:
+        """Nothing: the deadline holds for idle connections, too."""
+
     def send_400_response(self, msg: str) -> None:
         """Not HTTP."""
         if not self.transport.is_closing():
@@ -119,7 +124,16 @@ class LimitedProtocol(HttpToolsProtocol):
         if left_s > 0:
             self._timer = self.loop.call_later(left_s, self._look_at_deadline)
         else:
-            self.transport.abort()  # to close would wait until the client has taken everything
+            self._cut()
+
+    def _cut(self) -> None:
+        """End the connection now; to close it would wait until the client has taken everything."""
+        if not self.transport.is_closing():
+            self.transport.abort()
+            return
+        # A transport that is closing already does not let itself be aborted.
+        with socket.socket(fileno=os.dup(self.transport.get_extra_info("socket").fileno())) as same:
+            same.shutdown(socket.SHUT_RDWR)
 
     def _end_with(self, status: HTTPStatus) -> None:
         """Answer as Go's server does when it has not come to a request."""
