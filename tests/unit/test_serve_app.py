@@ -78,6 +78,13 @@ def test_a_commit_is_seen_at_once(warren: Warren) -> None:
     assert '"offset":11' in warren.get(LAG)
 
 
+def test_a_batch_that_comes_again_changes_nothing(warren: Warren) -> None:
+    before = warren.get(LAG)
+    table = commit_table(("billing", "orders", 0, 10, 10_000), ("billing", "orders", 0, 10, 20_000))
+    warren.state.apply_commit_rows("local", table, now_ms=30_000)
+    assert warren.get(LAG) == before
+
+
 @pytest.mark.parametrize("path", ["/v3/kafka/local/consumer/billing", "/v3/kafka/local/consumer/billing/topic/orders"])
 def test_a_deletion_is_seen_at_once(warren: Warren, path: str) -> None:
     warren.get(LAG)
@@ -114,9 +121,9 @@ def test_a_new_configuration_holds_at_once(warren: Warren) -> None:
 
 
 def test_what_is_not_found_is_not_kept(warren: Warren) -> None:
-    for number in range(100):
-        warren.client.get(f"/v3/kafka/local/consumer/nobody-{number}/lag")
-        warren.client.get(f"/v2/kafka/local/consumer/nobody-{number}/lag")
+    for path in ("/v3/kafka/local/consumer/nobody/lag", "/v3/kafka/local/topic/nothing", "/v3/kafka/x/topic"):
+        warren.client.get(path)
+        warren.client.get(path.replace("v3", "v2"))
     assert warren.app._rendered.size_bytes == 0
 
 
