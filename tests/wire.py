@@ -2,13 +2,13 @@
 
     > GET /v3/kafka
     HTTP/1.1 200 OK
-    content-length: 4
+    Content-Length: 4
 
     GOOD
     \\ no newline at the end
 
-After the request `:` begins a header of it, `::` its body. Date and Connection of the answer are left out, and
-chunks are put together.
+After the request `:` begins a header of it, `::` its body. The date of an answer is always now, and chunks are put
+together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 NO_NEWLINE = "\\ no newline at the end"
-LEFT_OUT = (b"date", b"connection")
 
 
 class Sent(NamedTuple):
@@ -53,8 +52,8 @@ class Received(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As a file has it, with headers sorted and in lower case, which mean the same."""
-        headers = sorted(f"{name.lower()}: {value}" for name, value in self.headers)
+        """As a file has it."""
+        headers = [f"{name}: {value}" for name, value in self.headers]
         body = self.body.decode("utf-8", "surrogateescape")
         end = "" if body.endswith("\n") else f"\n{NO_NEWLINE}\n"
         return "\n".join([self.status_line, *headers, "", body]) + end
@@ -88,8 +87,8 @@ def parse(answer: bytes) -> Received:
     headers = [line.split(b": ", 1) for line in lines]
     if any(name.lower() == b"transfer-encoding" for name, _ in headers):
         body = b"".join(_chunks(body))
-    kept = [(name.decode(), value.decode("latin-1")) for name, value in headers if name.lower() not in LEFT_OUT]
-    return Received(status_line.decode(), kept, body)
+    told = [(name.decode(), "now" if name == b"Date" else value.decode("latin-1")) for name, value in headers]
+    return Received(status_line.decode(), told, body)
 
 
 def _chunks(body: bytes) -> Iterator[bytes]:

@@ -13,7 +13,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"sort"
 	"strings"
 )
 
@@ -83,20 +82,16 @@ func ask(address, method, target string) string {
 	return string(answer)
 }
 
-// tell prints an answer without what is different each time, headers sorted.
+// tell prints an answer without what is different each time.
 func tell(method, target, answer string) {
 	head, body, _ := strings.Cut(answer, "\r\n\r\n")
 	lines := strings.Split(head, "\r\n")
-	headers := []string{}
-	for _, line := range lines[1:] {
-		if !strings.HasPrefix(line, "Date:") && !strings.HasPrefix(line, "Connection:") {
-			headers = append(headers, line)
+	fmt.Printf("> %s %s\n", method, target)
+	for _, line := range lines {
+		if strings.HasPrefix(line, "Date:") {
+			line = "Date: now"
 		}
-	}
-	sort.Strings(headers)
-	fmt.Printf("> %s %s\n%s\n", method, target, lines[0])
-	for _, header := range headers {
-		fmt.Println(header)
+		fmt.Println(line)
 	}
 	fmt.Printf("\n%s", body)
 	if !strings.HasSuffix(body, "\n") {

@@ -31,6 +31,8 @@ class Answer:
     headers: tuple[Header, ...] = ()
     is_miss: bool = False
     """Nothing of this name was found: another way to read the name may find it."""
+    is_sniffed: bool = False
+    """Go finds out the type of the body by itself, and tells it after all others."""
     is_cors: bool = False
     """Scripts of other pages may read it, if the configuration lets them."""
     closes: bool = False
@@ -42,9 +44,9 @@ def json_answer(body: object, status: int = 200, *, is_miss: bool = False) -> An
     return Answer(status, gojson.dumps(body), JSON, is_miss=is_miss, is_cors=True)
 
 
-def text_answer(text: str, status: int = 200, headers: tuple[Header, ...] = (), *, is_cors: bool = False) -> Answer:
-    """Plain text."""
-    return Answer(status, text.encode(), TEXT, headers, is_cors=is_cors)
+def page(text: str, status: int = 200) -> Answer:
+    """A page for probes."""
+    return Answer(status, text.encode(), TEXT, is_sniffed=True, is_cors=True)
 
 
 def unrouted(outcome: Outcome, method: str) -> Answer:
@@ -68,18 +70,21 @@ def bad_request() -> Answer:
 
 
 def _go_error(text: str, status: HTTPStatus, *headers: Header) -> Answer:
-    return text_answer(text + "\n", status, (*headers, NO_SNIFFING))
+    return Answer(status, f"{text}\n".encode(), TEXT, (*headers, NO_SNIFFING))
 
 
 def asgi_headers(answer: Answer, allow_origin: str) -> list[tuple[bytes, bytes]]:
-    """The headers that go out; whether the length is told is Go's decision."""
-    headers = [*answer.headers]
+    """The headers that go out, in Go's order; whether the length is told is Go's decision."""
+    headers, content_type = [*answer.headers], [("Content-Type", answer.content_type)] if answer.content_type else []
     if answer.is_cors and allow_origin:
         headers.append(("Access-Control-Allow-Origin", allow_origin))
-    if answer.content_type:
-        headers.append(("Content-Type", answer.content_type))
+    if not answer.is_sniffed:
+        headers += content_type
+    headers.sort()
     if len(answer.body) <= BUFFERED_BYTES:
         headers.append(("Content-Length", str(len(answer.body))))
+    if answer.is_sniffed:
+        headers += content_type
     if answer.closes:
         headers.append(("Connection", "close"))
     return [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in headers]

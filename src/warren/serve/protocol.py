@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from warren.serve.cycle import GoCycle
 
 HEAD_BYTES = 65_536
 """Longer headers are refused."""
@@ -113,6 +116,10 @@ class LimitedProtocol(HttpToolsProtocol):
         """Not HTTP."""
         if not self.transport.is_closing():
             self._end_with(HTTPStatus.BAD_REQUEST)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        cycle.__class__ = GoCycle  # uvicorn makes them, and has no place to say of which class
+        super()._start_asgi_task(cycle, app)
 
     # -- limits --------------------------------------------------------------------------------------------------
 

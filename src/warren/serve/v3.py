@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 
 from warren.config.model import Config
 from warren.serve import bodies, config_bodies
-from warren.serve.answer import Answer, json_answer, text_answer
+from warren.serve.answer import Answer, json_answer, page
 from warren.serve.router import Found, Route
 from warren.state import ClusterState
 
@@ -128,11 +128,11 @@ class V3:
     # -- Warren itself -------------------------------------------------------------------------------------------
 
     def _alive(self, call: Call) -> Answer:
-        return text_answer("GOOD", is_cors=True)
+        return page("GOOD")
 
     def _ready(self, call: Call) -> Answer:
         ready = all(cluster.is_ready for cluster in self._clusters.values())
-        return text_answer("READY", is_cors=True) if ready else text_answer("STARTING", 503, is_cors=True)
+        return page("READY") if ready else page("STARTING", 503)
 
     def _log_level(self, call: Call) -> Answer:
         level = self._level.get() if self._level else self._config().logging.level
