@@ -24,8 +24,8 @@ from warren.reaper import Reaper
 from warren.rules.insight import Threshold
 from warren.rules.policy import Policy, RulesFor, ThresholdFor
 from warren.rules.rule import Settings
+from warren.serve.app import make_app
 from warren.serve.server import HttpListener
-from warren.serve.v3 import make_app
 from warren.sources.commits import CommitsOptions, CommitsSource
 from warren.sources.folding import FoldSettings
 from warren.sources.heads import HeadsOptions, HeadsSource
@@ -72,13 +72,13 @@ class App:
         self._watch = Watch(self.clusters, config.warren.evaluate_interval, now_ms)
         self._look = Look(self.clusters, lambda name: _client(self.config, name), LOOK_INTERVAL_S)
         self._reaper = Reaper(self.clusters, lambda: self.config, now_ms)
-        self.listeners = [HttpListener(server.address) for server in config.listeners.values()]
+        self.listeners = [HttpListener(one, config.tls.get(one.tls.lower())) for one in config.listeners.values()]
 
     def start(self) -> None:
         """Remember, answer, then bring up the pipeline."""
         for name in self.clusters:
             self._restore(name)
-        asgi = make_app(self.clusters, self.config, now_ms, self._query_health)
+        asgi = make_app(self.clusters, lambda: self.config, now_ms, self._query_health, log_level=self.level)
         for listener in self.listeners:
             listener.start(asgi)
             log.info("answering", url=listener.url)

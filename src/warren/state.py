@@ -78,6 +78,8 @@ class ClusterState:
         stale_after_ms: int = STALE_AFTER_MS,
     ) -> None:
         self.name = name
+        self.version = 0
+        """Another one, whenever anything that is shown may have changed; it is read without the lock."""
         self.settings = settings
         self.policy = policy
         self._windows = Windows(limits)
@@ -97,6 +99,7 @@ class ClusterState:
     def apply_commit_rows(self, consumer: str, table: pa.Table, *, now_ms: int) -> None:
         """Take one micro-batch of a consumer module; a batch that comes again changes nothing."""
         with self._lock:
+            self.version += 1
             progress = self._reading.modules[consumer]
             if progress.must_start_over:
                 message = f"Everything that {consumer} has read must be read again."
@@ -135,6 +138,7 @@ class ClusterState:
     def apply_head_rows(self, table: pa.Table, *, now_ms: int) -> None:
         """Take one observation of all topics."""
         with self._lock:
+            self.version += 1
             rows = head_rows(table)
             self._check_identity(rows.cluster_id)
             self._windows.apply_heads(rows)
@@ -165,6 +169,7 @@ class ClusterState:
         consumer modules are made to start over, too: they would not bring back what they have read before.
         """
         with self._lock:
+            self.version += 1
             if not self._reading.modules[consumer].must_start_over:
                 self._forget_groups()
             self._reading.modules[consumer].start_over()
@@ -357,6 +362,7 @@ class ClusterState:
     def note_readable_end(self, doubt: Doubt, readable_end: int) -> None:
         """A partition was looked into: no records lie behind `readable_end`."""
         with self._lock:
+            self.version += 1
             self._windows.heads.note_readable_end(doubt.topic, doubt.partition, readable_end, doubt.end)
 
     # -- the watch writes ----------------------------------------------------------------------------------------
@@ -417,11 +423,13 @@ class ClusterState:
     def delete_group(self, group: str) -> bool:
         """Forget a group until it commits again; False if it is not known."""
         with self._lock:
+            self.version += 1
             return self._windows.delete_group(group)
 
     def delete_group_topic(self, group: str, topic: str) -> bool:
         """Forget one topic of a group; False if it is not known."""
         with self._lock:
+            self.version += 1
             return self._windows.delete_group_topic(group, topic)
 
     # -- kept over restarts --------------------------------------------------------------------------------------
@@ -481,6 +489,7 @@ class ClusterState:
         standings = restored_standings(file.table(), file.table())
         groups = restored_groups(file.table(), windows.heads.names_by_id())
         with self._lock:
+            self.version += 1
             self._become(windows)
             self._standings, self._groups = standings, groups
             self._cluster_id = file.header.cluster_id

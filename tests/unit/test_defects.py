@@ -17,7 +17,7 @@ from warren.config.load import for_bootstrap, parse
 from warren.errors import ConfigError
 from warren.model import Status
 from warren.rules.rule import Settings
-from warren.serve.v3 import make_app
+from warren.serve.app import make_app
 from warren.sources.folding import BatchProgress, Folder, FoldSettings
 from warren.sources.reading import Records
 from warren.state import ClusterState
@@ -139,7 +139,7 @@ def test_d34_the_groups_of_a_cluster_with_a_space_in_its_name_are_found() -> Non
     """In Burrow every status there is NOTFOUND."""
     state = new_state("our cluster")
     state.apply_commit_rows(CONSUMER, batch((COMMITS, commit_value(100, START_MS))), now_ms=START_MS)
-    app = make_app({state.name: state}, for_bootstrap("127.0.0.1:9092", "127.0.0.1:8000"), lambda: START_MS)
+    app = make_app({state.name: state}, lambda: for_bootstrap("127.0.0.1:9092", "127.0.0.1:8000"), lambda: START_MS)
     with TestClient(app) as client:
         answer = client.get(f"/v3/kafka/our%20cluster/consumer/{GROUP}/status")
 

@@ -8,13 +8,13 @@ from starlette.testclient import TestClient
 
 from tests.unit.test_v1 import filled_state, ms
 from warren.config.load import for_bootstrap
-from warren.serve.v3 import make_app
+from warren.serve.app import make_app
 
 
 @pytest.fixture
 def samples() -> dict[tuple[str, ...], float]:
     """Each sample by its name and the values of its labels."""
-    app = make_app({"local": filled_state()}, for_bootstrap("127.0.0.1:1", "127.0.0.1:0"), lambda: ms(31))
+    app = make_app({"local": filled_state()}, lambda: for_bootstrap("127.0.0.1:1", "127.0.0.1:0"), lambda: ms(31))
     answer = TestClient(app, "http://warren").get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain")
     families = list(text_string_to_metric_families(answer.text))

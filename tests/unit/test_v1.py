@@ -25,8 +25,8 @@ from warren.rules.listing import SortKey
 from warren.rules.policy import Policy, RulesFor
 from warren.rules.rule import Rule, Settings
 from warren.rules.rule_sets import RULE_SETS
+from warren.serve.app import make_app
 from warren.serve.v1 import models
-from warren.serve.v3 import make_app
 from warren.state import ClusterState
 from warren.windows.rows import COMMIT_ROWS, HEAD_ROWS, RowKind
 from warren.windows.store import Limits
@@ -145,8 +145,8 @@ class Warren(NamedTuple):
 def warren() -> Iterator[Warren]:
     clusters: dict[str, ClusterState] = {}
     clock = Clock()
-    app = make_app(clusters, for_bootstrap("127.0.0.1:9092", "127.0.0.1:8000"), clock, lambda: QUERIES)
-    with TestClient(app, base_url="http://warren/api/v1/") as client:
+    app = make_app(clusters, lambda: for_bootstrap("127.0.0.1:9092", "127.0.0.1:8000"), clock, lambda: QUERIES)
+    with TestClient(app, base_url="http://warren/api/v1/", client=("127.0.0.1", 1)) as client:
         yield Warren(app, client, clusters, clock)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from warren.model import Status
 from warren.rules.verdict import GroupVerdict, PartitionVerdict
+from warren.serve import gojson
 from warren.windows.rings import Entry
 
 Body = dict[str, Any]
@@ -29,7 +30,7 @@ def group_status(cluster: str, verdict: GroupVerdict, *, all_partitions: bool) -
         "cluster": cluster,
         "group": verdict.group,
         "status": verdict.status.name,
-        "complete": verdict.complete,
+        "complete": gojson.number(verdict.complete),
         "partitions": [_partition_status(one) for one in shown],
         "partition_count": len(verdict.partitions),
         "maxlag": _partition_status(verdict.max_lag) if verdict.max_lag else None,
@@ -69,7 +70,7 @@ def _partition_status(one: PartitionVerdict) -> Body:
         "start": _entry(one.start),
         "end": _entry(one.end),
         "current_lag": one.current_lag,
-        "complete": one.complete,
+        "complete": gojson.number(one.complete),
     }
 
 

@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import re
+from decimal import Decimal
 
-# Go escapes what could end a script or a line in a page; everything else outside ASCII stays as it is.
-_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+_ESCAPED = (("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"))
+"""Go escapes what could end a script or a line in a page; everything else outside ASCII stays as it is."""
+
+_SMALL_NUMBER = re.compile(r"\de-\d+[,}\]]")
+_STRING_OR_SMALL_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|-?[\d.]+e-\d+')
+_EXPONENT_BELOW = Decimal("1e-6")
+"""Smaller numbers have an exponent in Go; in Python those below 1e-4 do."""
+
+
+def _unknown(error: UnicodeError) -> tuple[str, int]:
+    """Go writes each byte that is no UTF-8 as the escape of the replacement character."""
+    assert isinstance(error, UnicodeEncodeError)
+    return "\\ufffd" * (error.end - error.start), error.end
+
+
+codecs.register_error("warren.gojson", _unknown)
 
 
 def dumps(value: object) -> bytes:
-    """Encode; integers that come as floats print without a fraction (`1`, not `1.0`)."""
-    text = json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False)
-    return text.translate(_ESCAPES).encode("utf-8", "replace")
+    """Encode; whole floats must come as integers, see `number`."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    for character, escape in _ESCAPED:
+        text = text.replace(character, escape)
+    if "e-" in text and _SMALL_NUMBER.search(text):
+        text = _STRING_OR_SMALL_NUMBER.sub(_respelled, text)
+    return text.encode("utf-8", "warren.gojson")
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return value
+def number(value: float) -> float:
+    """A float that prints as Go's does: `1`, not `1.0`."""
+    return int(value) if value.is_integer() else value
+
+
+def _respelled(found: re.Match[str]) -> str:
+    """A small number as Go writes it, a string as it is."""
+    text = found[0]
+    if text.startswith('"'):
+        return text
+    exact = Decimal(text)
+    return text.replace("e-0", "e-") if abs(exact) < _EXPONENT_BELOW else f"{exact:f}"

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import socket
+import ssl
 import threading
+from functools import partial
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
+from warren.config.model import HttpServer, Tls
 from warren.errors import SetupError
+from warren.serve.protocol import LimitedProtocol, Limits
+from warren.serve.tls import server_context
+
+HANDSHAKE_S = 10.0
+BACKLOG = 1024
 
 
 class HttpListener:
-    """One address; it is taken when the listener is made, so that a busy port is told before anything else starts."""
+    """One address; it is taken when the listener is made, so that a busy port is told before anything else starts.
 
-    def __init__(self, address: str) -> None:
-        host, _, port = address.rpartition(":")
-        self._socket = _bind(host.strip("[]"), int(port), address)
-        self._server: uvicorn.Server | None = None
+    So are certificates that cannot be used.
+    """
+
+    def __init__(self, server: HttpServer, tls: Tls | None = None) -> None:
+        host, _, port = server.address.rpartition(":")
+        self._context = server_context(server, tls)
+        self._limits = Limits(server.timeout, server.max_connections)
+        self._socket = _bind(host.strip("[]"), int(port), server.address)
+        self._server: _Server | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -27,9 +41,10 @@ class HttpListener:
         host, port = self._socket.getsockname()[:2]
         if host in ("0.0.0.0", "::"):  # bound to all; shown as something a browser opens
             host = socket.gethostname()
-        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        scheme = "https" if self._context else "http"
+        return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
-    def start(self, app: Starlette) -> None:
+    def start(self, app: ASGIApp) -> None:
         """Answer requests."""
         config = uvicorn.Config(
             app,
@@ -38,10 +53,11 @@ class HttpListener:
             server_header=False,
             lifespan="off",
             loop="uvloop",
-            http="httptools",
+            ws="none",
+            timeout_keep_alive=int(self._limits.timeout_s),
             timeout_graceful_shutdown=1,
         )
-        self._server = uvicorn.Server(config)
+        self._server = _Server(config, self._limits, self._context)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), name="http", daemon=True)
         self._thread.start()
 
@@ -53,17 +69,44 @@ class HttpListener:
         self._socket.close()
 
 
+class _Server(uvicorn.Server):
+    """A server with our limits, whose clients do not have a minute for their handshake."""
+
+    def __init__(self, config: uvicorn.Config, limits: Limits, context: ssl.SSLContext | None) -> None:
+        super().__init__(config)
+        self._limits = limits
+        self._context = context
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen."""
+        protocol = partial(
+            LimitedProtocol,
+            self._limits,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )
+        handshake_s = HANDSHAKE_S if self._context else None
+        loop = asyncio.get_running_loop()
+        self.servers = [
+            await loop.create_server(
+                protocol, sock=one, ssl=self._context, ssl_handshake_timeout=handshake_s, backlog=BACKLOG
+            )
+            for one in sockets or []
+        ]
+        self.started = True
+
+
 def _bind(host: str, port: int, address: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host or not host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if not host:
-            listener.setsockopt(
-                socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0
-            )  # no host means every address, of both kinds
+            # no host means every address, of both kinds
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         listener.bind((host, port))
-        listener.listen(1024)
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
         raise _bind_error(error, address) from error

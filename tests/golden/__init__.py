@@ -1,0 +1,1 @@
+"""Whole answers, kept in files and compared byte for byte."""
