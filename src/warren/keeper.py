@@ -48,10 +48,11 @@ class Keeper(Periodic):
         for cluster in self._clusters.values():
             if not cluster.is_worth_saving:
                 continue
-            path = self._path(cluster.name)
+            path, header = self._path(cluster.name), cluster.header(self._now_ms())
             try:
-                with SnapshotWriter(path, cluster.header(self._now_ms())) as file:
+                with SnapshotWriter(path, header) as file:
                     cluster.save(file)
+                cluster.saved_ms = header.created_ms
             except OSError as error:
                 log.error("snapshot not written", cluster=cluster.name, error=write_error(path, error))
             except SnapshotError as error:
