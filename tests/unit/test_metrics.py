@@ -37,7 +37,8 @@ PROMETHEUS_3 = f"{OPENMETRICS_10};escaping=allow-utf-8;q=0.6,text/plain;version=
 
 def metrics_of(*states: ClusterState, now_ms: Callable[[], int] = lambda: NOW_MS, **chosen: object) -> Metrics:
     clusters = {state.name: state for state in states}
-    return Metrics(clusters, now_ms, lambda: QUERIES, Settings.model_validate(chosen), lambda: REQUESTS)
+    chosen_settings = Settings.model_validate(chosen)
+    return Metrics(clusters, now_ms, lambda: QUERIES, lambda: chosen_settings, lambda: REQUESTS)
 
 
 def page_of(metrics: Metrics) -> str:
@@ -270,6 +271,13 @@ def test_the_other_groups_are_told_together() -> None:
     ]
     assert lines_of(page, "warren_other_groups_lag_records") == ['{cluster="local"} 490.0']
     assert '{cluster="local",status="ERR"} 3.0' in lines_of(page, "warren_groups")
+
+
+def test_another_setting_counts_from_the_next_page_on() -> None:
+    now = [Settings(), Settings(partitions=False), Settings()]
+    metrics = Metrics({"local": filled_state()}, lambda: NOW_MS, dict, now.pop)
+
+    assert ["partition=" in page_of(metrics) for _ in range(3)] == [True, False, True]
 
 
 def test_no_group_is_among_the_others_when_all_have_lines(page: str) -> None:

@@ -31,25 +31,26 @@ class Labels(NamedTuple):
     topics: pa.StringArray
 
 
-def labels_of(cluster: str, shown: Shown) -> Labels:
-    """Write out the labels, their names sorted as Go's client has them."""
+def labels_of(cluster: str, shown: Shown, *, partitions: bool) -> Labels:
+    """Write out the labels, their names sorted as Go's client has them; those of partitions only if they are told."""
     of = f'{{cluster="{escaped(cluster)}"'
     pairs = [(escaped(group), escaped(topic)) for group, topic in shown.pairs]
     topics = [escaped(topic) for topic in shown.topics]
+    told = slice(None if partitions else 0)
     return Labels(
         shown=shown,
         partitions=_numbered(
             [f'{of},consumer_group="{group}",partition="' for group, _ in pairs],
             [f'",topic="{topic}"}} ' for _, topic in pairs],
-            shown.pair,
-            shown.partition,
+            shown.pair[told],
+            shown.partition[told],
         ),
         groups=_texts([f'{of},consumer_group="{escaped(group)}"}} ' for group in shown.groups]),
         topic_partitions=_numbered(
             [f'{of},partition="'] * len(topics),
             [f'",topic="{topic}"}} ' for topic in topics],
-            shown.topic,
-            shown.topic_partition,
+            shown.topic[told],
+            shown.topic_partition[told],
         ),
         topics=_texts([f'{of},topic="{topic}"}} ' for topic in topics]),
     )

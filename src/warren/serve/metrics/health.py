@@ -29,20 +29,13 @@ GROUP_STATUSES = (Status.OK, Status.WARN, Status.ERR)
 class Health:
     """Writes the second part of the page."""
 
-    def __init__(
-        self,
-        clusters: Mapping[str, ClusterState],
-        queries: Callable[[], Mapping[str, QueryHealth]],
-        requests: Callable[[], RequestCounts],
-    ) -> None:
-        self._clusters = clusters
+    def __init__(self, queries: Callable[[], Mapping[str, QueryHealth]], requests: Callable[[], RequestCounts]) -> None:
         self._queries = queries
         self._requests = requests
         self._process = ProcessCollector(registry=None)
 
-    def text(self, told: Mapping[str, Told], chosen: Format, now_ms: int) -> bytes:
+    def text(self, states: Mapping[str, ClusterState], told: Mapping[str, Told], chosen: Format, now_ms: int) -> bytes:
         """All families, and what a format wants at the end of a page."""
-        states = {name: self._clusters[name] for name in told if name in self._clusters}
         families = [
             _gauge("warren_build_info", "Which Warren this is.", ["version"], {(__version__,): 1}),
             *_of_clusters(states, now_ms),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -21,35 +22,48 @@ from warren.state import ClusterState
 
 FRESH_MS = 1_000
 """A page is good for so long, if nothing came or went: several Prometheus servers often ask at once."""
+KEPT_BYTES = 16_000_000
+"""Pages that are larger than this, which compressed ones are not, are not kept: they would only take up memory."""
 GZIP = 31
 """What the deflate library calls a gzip stream with the largest window."""
 
-DEFAULTS = Settings()
+
+class _Kind(NamedTuple):
+    """What a page depends on beside what is known."""
+
+    format: Format
+    is_gzip: bool
+    partitions: bool
+    top_groups: int
 
 
 class _Kept(NamedTuple):
     made_ms: int
     surveys: list[Survey]
-    kind: tuple[Format, bool]
+    kind: _Kind
     body: bytes
 
 
 class Metrics:
-    """Answers scrapes; `requests` tells how many HTTP requests were answered, and in how many seconds."""
+    """Answers scrapes.
+
+    `settings` is asked each time, since the configuration may be read again; `requests` tells how many HTTP requests
+    were answered, and in how many seconds.
+    """
 
     def __init__(
         self,
         clusters: Mapping[str, ClusterState],
         now_ms: Callable[[], int],
         queries: Callable[[], Mapping[str, QueryHealth]],
-        settings: Settings = DEFAULTS,
+        settings: Callable[[], Settings] = Settings,
         requests: Callable[[], RequestCounts] = dict,
     ) -> None:
         self._clusters = clusters
         self._now_ms = now_ms
         self._settings = settings
-        self._health = Health(clusters, queries, requests)
-        self._labels: dict[str, Labels] = {}
+        self._health = Health(queries, requests)
+        self._labels: dict[tuple[str, bool], Labels] = {}
         self._kept: _Kept | None = None
         self._lock = threading.Lock()
 
@@ -63,32 +77,34 @@ class Metrics:
 
     def body(self, chosen: Format, *, gzip: bool) -> bytes:
         """One page, which may have been made for somebody else just now."""
+        settings = self._settings()
+        kind = _Kind(chosen, gzip, settings.partitions, settings.top_groups)
         with self._lock:
-            now_ms, kind = self._now_ms(), (chosen, gzip)
-            clusters = dict(sorted(self._clusters.items()))
-            surveys = [state.survey(now_ms=now_ms) for state in clusters.values()]
+            now_ms, states = self._now_ms(), dict(sorted(self._clusters.items()))
+            surveys = [state.survey(now_ms=now_ms) for state in states.values()]
             if self._kept and _is_good(self._kept, surveys, kind, now_ms):
                 return self._kept.body
             self._kept = None  # its memory is needed for the next one
-            told = [self._told(name, survey) for name, survey in zip(clusters, surveys, strict=True)]
-            self._labels = {name: one.labels for name, one in zip(clusters, told, strict=True)}
-            pieces = self._pieces(dict(zip(clusters, told, strict=True)), chosen, now_ms)
-            body = b"".join(_compressed(pieces) if gzip else pieces)
-            self._kept = _Kept(now_ms, surveys, kind, body)
+            body = self._made(states, surveys, kind, now_ms)
+            if len(body) <= KEPT_BYTES:
+                self._kept = _Kept(now_ms, surveys, kind, body)
             return body
 
-    def _told(self, cluster: str, survey: Survey) -> Told:
-        labels = self._labels.get(cluster)
+    def _made(self, states: Mapping[str, ClusterState], surveys: list[Survey], kind: _Kind, now_ms: int) -> bytes:
+        told = {name: self._told(name, survey, kind) for name, survey in zip(states, surveys, strict=True)}
+        self._labels = {(name, kind.partitions): one.labels for name, one in told.items()}
+        many = pages(list(told.values()), partitions=kind.partitions)
+        pieces = chain(many, [self._health.text(states, told, kind.format, now_ms)])
+        return b"".join(_compressed(pieces) if kind.is_gzip else pieces)
+
+    def _told(self, cluster: str, survey: Survey, kind: _Kind) -> Told:
+        labels = self._labels.get((cluster, kind.partitions))
         if labels is None or labels.shown is not survey.shown:
-            labels = labels_of(cluster, survey.shown)
-        return Told(survey, labels, worst(survey, self._settings.top_groups))
-
-    def _pieces(self, told: dict[str, Told], chosen: Format, now_ms: int) -> Iterator[pa.Buffer | bytes]:
-        yield from pages(list(told.values()), partitions=self._settings.partitions)
-        yield self._health.text(told, chosen, now_ms)
+            labels = labels_of(cluster, survey.shown, partitions=kind.partitions)
+        return Told(survey, labels, worst(survey, kind.top_groups))
 
 
-def _is_good(kept: _Kept, surveys: list[Survey], kind: tuple[Format, bool], now_ms: int) -> bool:
+def _is_good(kept: _Kept, surveys: list[Survey], kind: _Kind, now_ms: int) -> bool:
     """Whether it would hardly be another page if it was made now."""
     is_same = len(surveys) == len(kept.surveys) and all(map(lambda a, b: a is b, surveys, kept.surveys))
     return is_same and kept.kind == kind and 0 <= now_ms - kept.made_ms < FRESH_MS
