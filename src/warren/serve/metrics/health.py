@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
 
 import numpy as np
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
@@ -20,16 +21,20 @@ from warren.state import ClusterState
 
 Values = Mapping[tuple[str, ...], float]
 """By the values of the labels."""
-RequestCounts = Mapping[tuple[str, str, int], tuple[int, float]]
-"""By API, method and status code: how many requests, and in how many seconds all of them."""
 
 GROUP_STATUSES = (Status.OK, Status.WARN, Status.ERR)
+
+
+class RequestTotals(Protocol):
+    """By API, method and status code: how many requests, and in how many seconds all of them. Any such mapping fits."""
+
+    def items(self) -> Iterable[tuple[tuple[str, str, int], tuple[int, float]]]: ...
 
 
 class Health:
     """Writes the second part of the page."""
 
-    def __init__(self, queries: Callable[[], Mapping[str, QueryHealth]], requests: Callable[[], RequestCounts]) -> None:
+    def __init__(self, queries: Callable[[], Mapping[str, QueryHealth]], requests: Callable[[], RequestTotals]) -> None:
         self._queries = queries
         self._requests = requests
         self._process = ProcessCollector(registry=None)
@@ -173,7 +178,7 @@ def _of_queries(queries: Mapping[str, QueryHealth]) -> Iterator[Metric]:
     )
 
 
-def _of_requests(requests: RequestCounts) -> Iterator[Metric]:
+def _of_requests(requests: RequestTotals) -> Iterator[Metric]:
     labels = ["api", "method", "code"]
     found: dict[tuple[str, ...], tuple[int, float]]
     found = {(api, method, str(code)): one for (api, method, code), one in sorted(requests.items())}

@@ -16,7 +16,7 @@ from warren.config.model import Metrics as Settings
 from warren.rules.survey import Survey
 from warren.serve.metrics.columns import Labels, Told, labels_of, pages, worst
 from warren.serve.metrics.formats import Format, accepts_gzip, chosen_format
-from warren.serve.metrics.health import Health, RequestCounts
+from warren.serve.metrics.health import Health, RequestTotals
 from warren.serve.v1.answers import QueryHealth
 from warren.state import ClusterState
 
@@ -57,7 +57,7 @@ class Metrics:
         now_ms: Callable[[], int],
         queries: Callable[[], Mapping[str, QueryHealth]],
         settings: Callable[[], Settings] = Settings,
-        requests: Callable[[], RequestCounts] = dict,
+        requests: Callable[[], RequestTotals] = dict,
     ) -> None:
         self._clusters = clusters
         self._now_ms = now_ms
