@@ -161,6 +161,11 @@ def requests(draw: st.DrawFn, template: str, parameters: list[dict[str, Any]]) -
     return Request(draw(st.sampled_from(METHODS)), target, draw(HEADERS), draw(st.binary(max_size=20)))
 
 
+def is_for_v1(request: Request) -> bool:
+    """What is no address is refused before anybody asks whom it is for; v1 is not found by a path with a line feed."""
+    return not re.search(r"%(?![0-9a-f]{2})|%0a", request.target.partition("?")[0].lower())
+
+
 QUICKLY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -183,7 +188,6 @@ def test_no_request_to_v1_makes_the_server_fail_or_answer_in_another_shape(templ
     answer = answer_to(request)
 
     assert answer.status < 500
-    is_routed = "%0a" not in request.target.lower()  # the mount of v1 does not see a path with a line feed in it
-    if request.method == "GET" and answer.status != 200 and "location" not in answer.headers and is_routed:
+    if request.method == "GET" and answer.status != 200 and "location" not in answer.headers and is_for_v1(request):
         assert set(json.loads(answer.body)) == {"error"}
         assert answer.headers["content-type"] == "application/json"
