@@ -24,7 +24,7 @@ run:  ## run Warren: make run CONFIG=directory-of-warren.toml
 	@exec $(BIN)/warren run --config-dir "$(CONFIG)"
 
 test:  ## run every test, against real brokers
-	$(SETUP) --dev --kafka 4.3.1 3.9.2
+	$(SETUP) --dev --kafka 4.3.1 3.9.2 --programs telegraf prometheus
 	@$(BIN)/python -m pytest tests/unit tests/property --numprocesses 2 --dist worksteal
 	@exec $(BIN)/python -m pytest tests/spark tests/integration
 
@@ -43,7 +43,7 @@ check:  ## lint, format and types
 	@$(BIN)/mypy
 
 bench:  ## measure speed and memory
-	$(SETUP) --dev --kafka 4.3.1
+	$(SETUP) --dev --kafka 4.3.1 --programs wrk
 	@exec $(BIN)/python -m benchmarks
 
 clean:  ## remove what was generated here; downloads in the cache stay

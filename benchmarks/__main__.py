@@ -37,6 +37,7 @@ def main() -> int:
     """Print what was measured; exit code 1 if a result is wrong (not if it is slow)."""
     with tempfile.TemporaryDirectory() as scratch:
         _measure_store(Path(scratch))
+    _measure_http()
     load = Load()
     with tempfile.TemporaryDirectory() as scratch, Broker(Path(scratch) / "kafka", report=print) as broker:
         broker.prepare_groups()
@@ -75,6 +76,17 @@ def _measure_store(directory: Path) -> None:
     _tell("  new process to first answer", f"{told['restart_s']:.1f} s (goal 5), reading {told['restore_s']:.1f} s")
     shrunk = f"{told['full_mb']:.0f} MB to {told['shrunk_mb']:.0f} MB in {told['expire_s']:.1f} s"
     _tell("  nine of ten groups expire", shrunk)
+
+
+def _measure_http() -> None:
+    """The server alone, over 100,000 group-partitions."""
+    done = subprocess.run([sys.executable, "-m", "benchmarks.http"], stdout=subprocess.PIPE, text=True, check=True)
+    *asked, scraped = [json.loads(line) for line in done.stdout.splitlines()]
+    _tell("HTTP", "over 100,000 group-partitions, 8 connections")
+    for one in asked:
+        _tell(f"  {one['what']}", f"{one['requests_per_s']:,.0f} requests/s, p99 {one['p99_ms']:.1f} ms")
+    size = f"{scraped['cpu_s']:.2f} s of CPU, {scraped['compressed_bytes'] / 1e6:.1f} MB compressed"
+    _tell(f"  {scraped['what']}", f"{scraped['scrape_s']:.2f} s (goal 0.3), {size}")
 
 
 def _measure_catch_up(bootstrap: str, home: Path, load: Load) -> None:

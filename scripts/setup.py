@@ -1,4 +1,4 @@
-"""Makes everything that `make` needs: the virtual environment, a Java where there is none, and Kafka's jars.
+"""Makes everything that `make` needs: the virtual environment, a Java where there is none, Kafka's jars, programs.
 
 Run by the machine's own Python with the standard library alone. A second run finds its stamps, does nothing and needs
 no network. What the tools say goes to .venv/setup.log, without the addresses of the places they asked.
@@ -56,6 +56,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--dev", action="store_true", help="also what the tests and checks need")
     parser.add_argument("--fuzz", action="store_true", help="also what `make fuzz` needs")
     parser.add_argument("--kafka", nargs="*", default=[], metavar="VERSION", help="also fetch these Kafka versions")
+    parser.add_argument("--programs", nargs="*", default=[], metavar="NAME", help="also what tests/programs.py makes")
     return parser.parse_args()
 
 
@@ -63,7 +64,10 @@ def plan(options: argparse.Namespace) -> list[Callable[[str], None]]:
     """The steps in their order; each takes the label it prints when it has something to do."""
     packages, kafka = partial(install_packages, dev=options.dev), partial(fetch_kafka, versions=options.kafka)
     steps: list[Callable[[str], None]] = [make_environment, packages, provide_java, make_archive]
-    return [*steps, *([kafka] if options.kafka else []), *([install_fuzzer] if options.fuzz else [])]
+    programs = partial(provide_programs, names=options.programs)
+    steps += [kafka] if options.kafka else []
+    steps += [install_fuzzer] if options.fuzz else []
+    return [*steps, *([programs] if options.programs else [])]
 
 
 def use_new_enough_python() -> None:
@@ -148,7 +152,17 @@ def make_archive(label: str) -> None:
 
 def fetch_kafka(label: str, versions: Sequence[str]) -> None:
     """Fetch Kafka's jars; the module keeps its own cache and tells its own progress."""
-    command = [str(PYTHON), "-m", "warren.embedded.jars", "--label", label, *versions]
+    run_step("warren.embedded.jars", "--label", label, *versions)
+
+
+def provide_programs(label: str, names: Sequence[str]) -> None:
+    """Make or fetch programs that tests and benchmarks run; the module keeps its own cache, too."""
+    run_step("tests.programs", "--label", label, *names)
+
+
+def run_step(module: str, *arguments: str) -> None:
+    """Run a module that prints its own progress, and one sentence when it fails."""
+    command = [str(PYTHON), "-m", module, *arguments]
     done = subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise SetupFailedError(done.stderr.strip().splitlines()[-1])

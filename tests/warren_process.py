@@ -44,7 +44,7 @@ offsets-topic = "{offsets_topic}"
 """
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """A test run that is killed leaves no Warren behind (on Linux; elsewhere it does nothing)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -80,7 +80,7 @@ class WarrenProcess:
                 stderr=subprocess.STDOUT,
                 cwd=directory,
                 env={**os.environ, "WARREN_HOME": str(directory / "home"), **environ},
-                preexec_fn=_die_with_parent,  # noqa: PLW1509  # no thread of ours holds a lock that it needs
+                preexec_fn=die_with_parent,  # noqa: PLW1509  # no thread of ours holds a lock that it needs
             )
 
     def wait_until_ready(self) -> WarrenProcess:

@@ -58,10 +58,11 @@ class Keeper(Periodic):
         """Save one cluster, if it has anything to say."""
         if not cluster.is_worth_saving:
             return
-        path = self._path(cluster.name)
+        path, header = self._path(cluster.name), cluster.header(self._now_ms())
         try:
-            with self._writing, SnapshotWriter(path, cluster.header(self._now_ms())) as file:
+            with self._writing, SnapshotWriter(path, header) as file:
                 cluster.save(file)
+            cluster.saved_ms = header.created_ms
         except OSError as error:
             log.error("snapshot not written", cluster=cluster.name, error=write_error(path, error))
         except SnapshotError as error:

@@ -40,6 +40,11 @@ class Progress:
     must_start_over: bool = False
     """What was read before was forgotten; it must be read again."""
     skipped: Counter[str] = field(default_factory=Counter)
+    batches: int = 0
+    records: int = 0
+    """Offsets that were passed; where the very first batch began is not told, so it does not count."""
+    planned_ms: int = 0
+    """When the last batch was planned."""
     poison: deque[Poison] = field(default_factory=lambda: deque(maxlen=REMEMBERED_POISON))
     """The newest examples of what could not be decoded."""
 
@@ -51,6 +56,7 @@ class Progress:
     def advance(self, batch: CommitBatch) -> None:
         """A batch was read; one that comes again takes nothing back."""
         self.topic_id = batch.topic_id or self.topic_id
+        self._count(batch)
         for partition, position in batch.positions.items():
             self.positions[partition] = max(position, self.positions.get(partition, 0))
         self.behind = batch.ends
@@ -58,6 +64,12 @@ class Progress:
             self._saw(partition, batch.planned_ms)
         self.skipped.update(batch.skipped)
         self.poison.extend(batch.poison)
+
+    def _count(self, batch: CommitBatch) -> None:
+        self.batches += 1
+        self.planned_ms = batch.planned_ms or self.planned_ms
+        known = batch.positions.items() if self.positions else ()
+        self.records += sum(max(position - self.positions.get(partition, 0), 0) for partition, position in known)
 
     def confirm(self, ends: Mapping[int, int], observed_ms: int) -> None:
         """The partitions end there at `observed_ms`: of those that are read up to their end nothing is missing."""
@@ -69,9 +81,25 @@ class Progress:
         self.seen_ms[partition] = max(self.seen_ms.get(partition, 0), moment_ms)
 
     @property
+    def read_until_ms(self) -> int:
+        """The moment up to which everything in every partition has been read; 0 if there is none."""
+        return min((self.seen_ms.get(partition, 0) for partition in self.positions), default=0)
+
+    @property
     def behind_records(self) -> int:
         """At most so many records are known to be unread."""
         return sum(end - self.positions.get(partition, 0) for partition, end in self.behind.items())
+
+
+class Read(NamedTuple):
+    """What one consumer module has read since the start; moments are 0 where there was none."""
+
+    batches: int
+    records: int
+    planned_ms: int
+    """When the last batch was planned."""
+    until_ms: int
+    """Everything that was committed up to this moment has been read."""
 
 
 class Staleness(NamedTuple):
@@ -128,6 +156,13 @@ class Reading:
     def behind_records(self) -> int:
         """At most so many records are known to be unread."""
         return sum(one.behind_records for one in self.modules.values())
+
+    def read(self) -> dict[str, Read]:
+        """What each module has read."""
+        return {
+            name: Read(one.batches, one.records, one.planned_ms, one.read_until_ms)
+            for name, one in self.modules.items()
+        }
 
     def skipped(self) -> dict[str, int]:
         """How many records could not be decoded, by kind."""

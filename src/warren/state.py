@@ -18,7 +18,7 @@ from warren.errors import StartOverError
 from warren.groups.groups import GroupBrief, Groups, restored_groups
 from warren.groups.views import GroupType, GroupView
 from warren.poison import PoisonLog
-from warren.progress import STALE_AFTER_MS, Reading, Staleness, own_group
+from warren.progress import STALE_AFTER_MS, Read, Reading, Staleness, own_group
 from warren.rules.clock import ClockSkew
 from warren.rules.evaluation import Evaluation, RowPolicy, causes, evaluate, row_policy
 from warren.rules.listing import (
@@ -35,6 +35,7 @@ from warren.rules.marks import Doubt, doubts
 from warren.rules.policy import Policy
 from warren.rules.rule import Settings
 from warren.rules.standing import Change, Standing, Standings, note_statuses, restored_standings, standing_tables
+from warren.rules.survey import Survey, shown_by, survey
 from warren.rules.verdict import GroupVerdict, facts_of, judge_group
 from warren.snapshots import Header, SnapshotError, SnapshotReader, SnapshotWriter
 from warren.windows import snapshot
@@ -90,9 +91,12 @@ class ClusterState:
         self._clock_skew = ClockSkew()
         self._row_policies: dict[str, RowPolicy] = {}
         self._evaluations: dict[str, Evaluation] = {}
+        self._survey: Survey | None = None
         self._lock = threading.Lock()
         self._expired_ms = 0
         self._cluster_id = ""  # Kafka's own; "" until it is known
+        self.saved_ms = 0
+        """When the newest snapshot was written, or the one that this was restored from; 0 if there is none."""
 
     # -- the pipeline writes -------------------------------------------------------------------------------------
 
@@ -160,7 +164,7 @@ class ClusterState:
     def _become(self, windows: Windows) -> None:
         """Other windows: what was worked out about the old ones does not hold."""
         self._windows = windows
-        self._row_policies, self._evaluations = {}, {}
+        self._row_policies, self._evaluations, self._survey = {}, {}, None
 
     def start_over(self, consumer: str) -> None:
         """Make ready for `consumer` to read everything again, from the first record.
@@ -210,6 +214,11 @@ class ClusterState:
         """How many records of the offsets topic are known to be unread."""
         with self._lock:
             return self._reading.behind_records
+
+    def read(self) -> dict[str, Read]:
+        """What each consumer module has read."""
+        with self._lock:
+            return self._reading.read()
 
     def skipped(self) -> dict[str, int]:
         """How many records could not be decoded, by kind."""
@@ -310,6 +319,16 @@ class ClusterState:
             return list_groups(
                 self._windows, self._groups, evaluation, self._standings, selection, settings=self.settings
             )
+
+    def survey(self, *, now_ms: int) -> Survey:
+        """All groups and topics as columns; the same object as long as it would hardly be another one."""
+        with self._lock:
+            evaluation, last = self._evaluation(now_ms), self._survey
+            is_shown = last is not None and last.shown.is_of(self._windows)
+            if last is None or last.evaluation is not evaluation or not is_shown:
+                shown = last.shown if last and is_shown else shown_by(self._windows, evaluation)
+                self._survey = last = survey(self._windows, evaluation, shown)
+            return last
 
     def readers_of(self, topic: str, *, now_ms: int) -> list[TopicReader]:
         """The groups that use a topic, with what is said about their part of it now."""
@@ -493,6 +512,7 @@ class ClusterState:
             self._become(windows)
             self._standings, self._groups = standings, groups
             self._cluster_id = file.header.cluster_id
+            self.saved_ms = file.header.created_ms
             self._reading.restore(file.table(), file.header.created_ms)
 
 

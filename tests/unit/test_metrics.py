@@ -2,36 +2,456 @@
 
 from __future__ import annotations
 
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+from starlette.applications import Starlette
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from tests.unit.test_v1 import filled_state, ms
-from warren.config.load import for_bootstrap
-from warren.serve.app import make_app
+from tests.scenario import commit_table, head_table
+from tests.unit.test_v1 import QUERIES, STRANGE, filled_state, ms, new_state
+from warren import __version__
+from warren.config.model import Metrics as Settings
+from warren.keeper import Keeper
+from warren.serve.metrics import Metrics
+from warren.serve.metrics.columns import FAMILIES
+from warren.serve.metrics.formats import OPENMETRICS, TEXT, accepts_gzip, chosen_format
+from warren.state import ClusterState
+from warren.windows.rows import COMMIT_ROWS, RowKind
+
+NOW_MS = ms(31)
+REQUESTS = {("v3", "GET", 200): (7, 0.25), ("v1", "GET", 404): (1, 0.5)}
+
+OPENMETRICS_10 = "application/openmetrics-text;version=1.0.0"
+PROMETHEUS_2 = f"{OPENMETRICS_10},application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5"
+PROMETHEUS_3 = f"{OPENMETRICS_10};escaping=allow-utf-8;q=0.6,text/plain;version=1.0.0;q=0.5,*/*;q=0.1"
 
 
-@pytest.fixture
-def samples() -> dict[tuple[str, ...], float]:
-    """Each sample by its name and the values of its labels."""
-    app = make_app({"local": filled_state()}, lambda: for_bootstrap("127.0.0.1:1", "127.0.0.1:0"), lambda: ms(31))
-    answer = TestClient(app, "http://warren").get("/metrics")
-    assert answer.headers["content-type"].startswith("text/plain")
-    families = list(text_string_to_metric_families(answer.text))
-    assert all(family.documentation for family in families)
-    return {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
+def metrics_of(*states: ClusterState, now_ms: Callable[[], int] = lambda: NOW_MS, **chosen: object) -> Metrics:
+    clusters = {state.name: state for state in states}
+    chosen_settings = Settings.model_validate(chosen)
+    return Metrics(clusters, now_ms, lambda: QUERIES, lambda: chosen_settings, lambda: REQUESTS)
 
 
-def test_records_that_could_not_be_decoded_are_counted_by_kind(samples: dict[tuple[str, ...], float]) -> None:
-    assert samples["warren_undecodable_records_total", "local", "unknown key type"] == 3
+def page_of(metrics: Metrics) -> str:
+    return metrics.body(TEXT, gzip=False).decode()
 
 
-def test_groups_are_counted_by_status(samples: dict[tuple[str, ...], float]) -> None:
-    counted = {name[2]: value for name, value in samples.items() if name[0] == "warren_groups"}
-    assert counted == {"OK": 2, "WARN": 1, "ERR": 3}
+def lines_of(page: str, family: str) -> list[str]:
+    """The lines of a family without its name."""
+    return [line.removeprefix(family) for line in page.splitlines() if line.startswith((f"{family}{{", f"{family} "))]
 
 
-def test_how_well_a_cluster_is_known_is_told(samples: dict[tuple[str, ...], float]) -> None:
-    assert samples["warren_cluster_ready", "local"] == 1
-    assert samples["warren_offsets_behind_records", "local"] == 0
-    assert samples["warren_offsets_stale_partitions", "local", "transaction"] == 0
+@pytest.fixture(scope="module")
+def page() -> str:
+    return page_of(metrics_of(filled_state()))
+
+
+def test_the_newest_committed_offset_of_each_partition_that_has_one(page: str) -> None:
+    assert lines_of(page, "burrow_kafka_consumer_current_offset") == [
+        '{cluster="local",consumer_group="billing",partition="0",topic="orders"} 100',
+        '{cluster="local",consumer_group="billing",partition="1",topic="orders"} 50',
+        '{cluster="local",consumer_group="burrow-local",partition="0",topic="__consumer_offsets"} 24',
+        '{cluster="local",consumer_group="newcomer",partition="0",topic="orders"} 90',
+        '{cluster="local",consumer_group="reporting",partition="0",topic="orders"} 220',
+        '{cluster="local",consumer_group="settling",partition="0",topic="payments"} 200',
+        f'{{cluster="local",consumer_group="{STRANGE}",partition="1",topic="orders"}} 50',
+    ]
+
+
+def test_the_total_lag_of_each_group(page: str) -> None:
+    assert lines_of(page, "burrow_kafka_consumer_lag_total") == [
+        '{cluster="local",consumer_group="billing"} 300',
+        '{cluster="local",consumer_group="burrow-local"} 0',
+        '{cluster="local",consumer_group="newcomer"} 310',
+        '{cluster="local",consumer_group="reporting"} 180',
+        '{cluster="local",consumer_group="settling"} 800',
+        f'{{cluster="local",consumer_group="{STRANGE}"}} 0',
+    ]
+
+
+def test_the_lag_of_each_partition_committed_to_or_not(page: str) -> None:
+    assert lines_of(page, "burrow_kafka_consumer_partition_lag") == [
+        '{cluster="local",consumer_group="billing",partition="0",topic="orders"} 300',
+        '{cluster="local",consumer_group="billing",partition="1",topic="orders"} 0',
+        '{cluster="local",consumer_group="burrow-local",partition="0",topic="__consumer_offsets"} 0',
+        '{cluster="local",consumer_group="newcomer",partition="0",topic="orders"} 310',
+        '{cluster="local",consumer_group="newcomer",partition="1",topic="orders"} 0',
+        '{cluster="local",consumer_group="reporting",partition="0",topic="orders"} 180',
+        '{cluster="local",consumer_group="reporting",partition="1",topic="orders"} 0',
+        '{cluster="local",consumer_group="settling",partition="0",topic="payments"} 800',
+        f'{{cluster="local",consumer_group="{STRANGE}",partition="0",topic="orders"}} 0',
+        f'{{cluster="local",consumer_group="{STRANGE}",partition="1",topic="orders"}} 0',
+    ]
+
+
+def test_the_status_of_each_group_is_burrows_number(page: str) -> None:
+    assert lines_of(page, "burrow_kafka_consumer_status") == [
+        '{cluster="local",consumer_group="billing"} 3',
+        '{cluster="local",consumer_group="burrow-local"} 1',
+        '{cluster="local",consumer_group="newcomer"} 3',
+        '{cluster="local",consumer_group="reporting"} 2',
+        '{cluster="local",consumer_group="settling"} 3',
+        f'{{cluster="local",consumer_group="{STRANGE}"}} 1',
+    ]
+
+
+def test_the_status_of_each_partition_is_told_also_while_its_window_is_not_full(page: str) -> None:
+    assert lines_of(page, "burrow_kafka_topic_partition_status") == [
+        '{cluster="local",consumer_group="billing",partition="0",topic="orders"} 5',
+        '{cluster="local",consumer_group="billing",partition="1",topic="orders"} 1',
+        '{cluster="local",consumer_group="burrow-local",partition="0",topic="__consumer_offsets"} 1',
+        '{cluster="local",consumer_group="newcomer",partition="0",topic="orders"} 4',
+        '{cluster="local",consumer_group="newcomer",partition="1",topic="orders"} 1',
+        '{cluster="local",consumer_group="reporting",partition="0",topic="orders"} 2',
+        '{cluster="local",consumer_group="reporting",partition="1",topic="orders"} 1',
+        '{cluster="local",consumer_group="settling",partition="0",topic="payments"} 6',
+        f'{{cluster="local",consumer_group="{STRANGE}",partition="0",topic="orders"}} 1',
+        f'{{cluster="local",consumer_group="{STRANGE}",partition="1",topic="orders"}} 1',
+    ]
+
+
+def test_where_each_partition_of_each_topic_ends(page: str) -> None:
+    assert lines_of(page, "burrow_kafka_topic_partition_offset") == [
+        '{cluster="local",partition="0",topic="__consumer_offsets"} 24',
+        '{cluster="local",partition="0",topic="orders"} 400',
+        '{cluster="local",partition="1",topic="orders"} 50',
+        '{cluster="local",partition="0",topic="payments"} 1000',
+    ]
+
+
+def test_a_partition_whose_end_is_not_known_has_no_line_and_shifts_no_other() -> None:
+    state = new_state()
+    state.apply_head_rows(head_table({"orders": [-1, 7]}, ms(0)), now_ms=ms(0))
+    page = page_of(metrics_of(state))
+
+    ends = lines_of(page, "burrow_kafka_topic_partition_offset")
+    assert ends == ['{cluster="local",partition="1",topic="orders"} 7']
+    assert lines_of(page, "warren_topic_end_offsets") == []
+
+
+def test_the_lag_of_groups_in_seconds(page: str) -> None:
+    assert lines_of(page, "warren_group_lag_seconds") == [
+        '{cluster="local",consumer_group="billing"} 30.9',
+        '{cluster="local",consumer_group="burrow-local"} 0',
+        '{cluster="local",consumer_group="newcomer"} 31',
+        '{cluster="local",consumer_group="reporting"} 18.9',
+        '{cluster="local",consumer_group="settling"} 30.32',
+        f'{{cluster="local",consumer_group="{STRANGE}"}} 0',
+    ]
+
+
+def test_the_lag_of_partitions_in_seconds_where_it_is_known(page: str) -> None:
+    lines = lines_of(page, "warren_partition_lag_seconds")
+
+    assert lines[0] == '{cluster="local",consumer_group="billing",partition="0",topic="orders"} 30.9'
+    assert len(lines) == 7
+
+
+def test_the_ends_of_a_topic_added_up(page: str) -> None:
+    assert '{cluster="local",topic="orders"} 450' in lines_of(page, "warren_topic_end_offsets")
+
+
+def test_a_family_without_lines_has_no_head_either() -> None:
+    page = page_of(metrics_of(new_state()))
+
+    assert "burrow_kafka" not in page
+    assert "warren_build_info" in page
+
+
+def test_each_family_stands_once_with_all_clusters() -> None:
+    other = new_state()
+    other.name = "other"
+    other.apply_head_rows(head_table({"orders": [7]}, ms(0)), now_ms=ms(0))
+    page = page_of(metrics_of(filled_state(), other))
+
+    assert page.count("# TYPE burrow_kafka_topic_partition_offset gauge\n") == 1
+    ends = lines_of(page, "burrow_kafka_topic_partition_offset")
+    assert ends[-1] == '{cluster="other",partition="0",topic="orders"} 7'
+
+
+# -- what comes and goes ---------------------------------------------------------------------------------------------
+
+
+def test_a_deleted_group_vanishes_at_once() -> None:
+    state = filled_state()
+    metrics = metrics_of(state)
+    assert 'consumer_group="billing"' in page_of(metrics)
+
+    state.delete_group("billing")
+
+    assert 'consumer_group="billing"' not in page_of(metrics)
+
+
+def test_a_deleted_topic_vanishes_at_once_also_if_no_group_reads_it() -> None:
+    state = new_state()
+    metrics = metrics_of(state)
+    state.apply_head_rows(head_table({"orders": [7], "old": [3]}, ms(0)), now_ms=ms(0))
+    assert 'topic="old"' in page_of(metrics)
+
+    state.apply_head_rows(head_table({"orders": [7]}, ms(1)), now_ms=ms(1))
+
+    assert 'topic="old"' not in page_of(metrics)
+
+
+def test_a_new_group_is_there_at_once() -> None:
+    state = filled_state()
+    metrics = metrics_of(state)
+    page_of(metrics)
+
+    table = commit_table(("fresh", "orders", 0, 400, ms(31)), source_partition=1)
+    state.apply_commit_rows("local", table, now_ms=NOW_MS)
+
+    assert 'consumer_group="fresh"' in page_of(metrics)
+
+
+def test_a_page_is_made_once_for_those_who_ask_within_a_second() -> None:
+    moments = iter([NOW_MS, NOW_MS + 999, NOW_MS + 1_000])
+    metrics = metrics_of(filled_state(), now_ms=lambda: next(moments))
+
+    first, second, third = (metrics.body(TEXT, gzip=False) for _ in range(3))
+
+    assert second is first
+    assert third is not first
+
+
+def test_another_cluster_behind_the_same_address_leaves_nothing_of_the_first() -> None:
+    state = new_state()
+    metrics = metrics_of(state)
+    for cluster_id, topic in (("first", "orders"), ("second", "invoices")):
+        table = head_table({topic: [7]}, ms(0))
+        ids = pa.array([cluster_id], pa.string())
+        table = table.set_column(table.column_names.index("cluster_id"), "cluster_id", ids)
+        state.apply_head_rows(table, now_ms=ms(0))
+        page = page_of(metrics)
+
+    assert 'topic="invoices"' in page
+    assert 'topic="orders"' not in page
+
+
+# -- what is left out on purpose -------------------------------------------------------------------------------------
+
+
+def test_without_partitions_groups_and_topics_are_told() -> None:
+    page = page_of(metrics_of(filled_state(), partitions=False))
+
+    assert "partition=" not in page
+    assert len(lines_of(page, "burrow_kafka_consumer_lag_total")) == 6
+    assert len(lines_of(page, "burrow_kafka_consumer_status")) == 6
+    assert len(lines_of(page, "warren_group_lag_seconds")) == 6
+    assert len(lines_of(page, "warren_topic_end_offsets")) == 3
+
+
+def test_of_many_groups_only_the_worst_have_lines_of_their_own() -> None:
+    page = page_of(metrics_of(filled_state(), **{"top-groups": 2}))
+
+    assert lines_of(page, "burrow_kafka_consumer_lag_total") == [
+        '{cluster="local",consumer_group="billing"} 300',
+        '{cluster="local",consumer_group="settling"} 800',
+    ]
+    assert len(lines_of(page, "burrow_kafka_consumer_partition_lag")) == 3
+    assert len(lines_of(page, "burrow_kafka_topic_partition_offset")) == 4
+
+
+def test_the_other_groups_are_told_together() -> None:
+    page = page_of(metrics_of(filled_state(), **{"top-groups": 2}))
+
+    assert lines_of(page, "warren_other_groups") == [
+        '{cluster="local",status="OK"} 2.0',
+        '{cluster="local",status="WARN"} 1.0',
+        '{cluster="local",status="ERR"} 1.0',
+    ]
+    assert lines_of(page, "warren_other_groups_lag_records") == ['{cluster="local"} 490.0']
+    assert '{cluster="local",status="ERR"} 3.0' in lines_of(page, "warren_groups")
+
+
+def test_another_setting_counts_from_the_next_page_on() -> None:
+    now = [Settings(), Settings(partitions=False), Settings()]
+    metrics = Metrics({"local": filled_state()}, lambda: NOW_MS, dict, now.pop)
+
+    assert ["partition=" in page_of(metrics) for _ in range(3)] == [True, False, True]
+
+
+def test_no_group_is_among_the_others_when_all_have_lines(page: str) -> None:
+    assert "warren_other_groups" not in page
+
+
+# -- how Warren is doing ---------------------------------------------------------------------------------------------
+
+
+def test_how_well_a_cluster_is_known_is_told(page: str) -> None:
+    assert lines_of(page, "warren_cluster_ready") == ['{cluster="local"} 1.0']
+    assert lines_of(page, "warren_offsets_behind_records") == ['{cluster="local"} 0.0']
+    assert lines_of(page, "warren_offsets_stale_partitions") == [
+        '{cluster="local",reason="transaction"} 0.0',
+        '{cluster="local",reason="unread"} 0.0',
+    ]
+
+
+def test_groups_are_counted_by_status(page: str) -> None:
+    assert lines_of(page, "warren_groups") == [
+        '{cluster="local",status="OK"} 2.0',
+        '{cluster="local",status="WARN"} 1.0',
+        '{cluster="local",status="ERR"} 3.0',
+    ]
+
+
+def test_records_that_could_not_be_decoded_are_counted_by_kind(page: str) -> None:
+    assert lines_of(page, "warren_undecodable_records_total") == ['{cluster="local",kind="unknown key type"} 3.0']
+
+
+def test_batches_and_records_read_are_counted(page: str) -> None:
+    assert lines_of(page, "warren_batches_total") == ['{cluster="local",consumer="local"} 4.0']
+    assert lines_of(page, "warren_offsets_read_records_total") == ['{cluster="local",consumer="local"} 19.0']
+
+
+def test_how_late_the_reading_is_is_told_in_seconds() -> None:
+    state = filled_state()
+    planned = [{"kind": RowKind.PLANNED, "timestamp_ms": [ms(30.5)]}]
+    state.apply_commit_rows("local", pa.Table.from_pylist(planned, COMMIT_ROWS), now_ms=NOW_MS)
+    page = page_of(metrics_of(state))
+
+    assert lines_of(page, "warren_batch_age_seconds") == ['{cluster="local",consumer="local"} 0.5']
+    assert lines_of(page, "warren_offsets_delay_seconds") == ['{cluster="local",consumer="local"} 0.5']
+
+
+def test_the_age_of_the_snapshot_is_told_once_there_is_one(tmp_path: Path, page: str) -> None:
+    state = filled_state()
+    Keeper({"local": state}, tmp_path, 30, lambda: ms(20)).save()
+
+    assert lines_of(page_of(metrics_of(state)), "warren_snapshot_age_seconds") == ['{cluster="local"} 11.0']
+    assert lines_of(page, "warren_snapshot_age_seconds") == []
+
+
+def test_a_restored_cluster_tells_the_age_of_its_snapshot(tmp_path: Path) -> None:
+    Keeper({"local": filled_state()}, tmp_path, 30, lambda: ms(20)).save()
+    state = new_state()
+    Keeper({"local": state}, tmp_path, 30, lambda: ms(25)).restore()
+
+    assert lines_of(page_of(metrics_of(state)), "warren_snapshot_age_seconds") == ['{cluster="local"} 11.0']
+
+
+def test_queries_are_told_with_their_restarts(page: str) -> None:
+    assert '{query="commits-local"} 2.0' in lines_of(page, "warren_query_restarts_total")
+    assert '{query="commits-local"} 0.0' in lines_of(page, "warren_query_running")
+    assert '{query="heads-local"} 1.0' in lines_of(page, "warren_query_running")
+
+
+def test_http_requests_are_counted_with_their_seconds(page: str) -> None:
+    assert lines_of(page, "warren_http_requests_total") == [
+        '{api="v1",code="404",method="GET"} 1.0',
+        '{api="v3",code="200",method="GET"} 7.0',
+    ]
+    assert '{api="v3",code="200",method="GET"} 0.25' in lines_of(page, "warren_http_request_seconds_total")
+
+
+def test_the_version_and_the_process_are_told(page: str) -> None:
+    assert lines_of(page, "warren_build_info") == [f'{{version="{__version__}"}} 1.0']
+    assert lines_of(page, "process_resident_memory_bytes")
+
+
+# -- the formats -----------------------------------------------------------------------------------------------------
+
+
+def test_every_family_says_what_it_is(page: str) -> None:
+    families = list(parse_text(page))
+
+    assert {family.name for family in families} >= {one.name for one in FAMILIES}
+    assert all(family.documentation and family.type in ("gauge", "counter") for family in families)
+
+
+def test_every_family_is_in_the_documentation(page: str) -> None:
+    documented = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+
+    told = {line.split()[2] for line in page.splitlines() if line.startswith("# TYPE")}
+    assert [name for name in told if f"`{name}`" not in documented and not name.startswith("process_")] == []
+
+
+def test_openmetrics_has_the_same_samples() -> None:
+    metrics = metrics_of(filled_state())
+    text, openmetrics = (metrics.body(one, gzip=False).decode() for one in (TEXT, OPENMETRICS))
+
+    def samples(families: object) -> set[tuple[object, ...]]:
+        found = (sample for family in families for sample in family.samples)  # type: ignore[attr-defined]
+        return {(one.name, *sorted(one.labels.items()), one.value) for one in found if "process_" not in one.name}
+
+    assert samples(parse_openmetrics(openmetrics)) == samples(parse_text(text))
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("", TEXT),
+        ("*/*", TEXT),
+        ("text/html", TEXT),
+        ("text/plain", TEXT),
+        ("application/openmetrics-text", OPENMETRICS),
+        (PROMETHEUS_2, OPENMETRICS),
+        (PROMETHEUS_3, OPENMETRICS),
+        ("application/openmetrics-text; version=1.0.0; q=0", TEXT),
+        ("application/openmetrics-text; version=1.0.0; q=0.1, text/plain", TEXT),
+        ("application/openmetrics-text; version=9.9.9", TEXT),
+        ("application/openmetrics-text; q=nonsense", TEXT),
+        (";;;q=,,=", TEXT),
+    ],
+)
+def test_the_format_is_the_one_that_is_liked_most(accept: str, expected: object) -> None:
+    assert chosen_format(accept) is expected
+
+
+@pytest.mark.parametrize(
+    ("accept_encoding", "expected"),
+    [("", False), ("gzip", True), ("br, GZIP;q=0.5", True), ("gzip;q=0, *", False), ("*", True), ("identity", False)],
+)
+def test_gzip_is_for_those_who_accept_it(accept_encoding: str, expected: bool) -> None:
+    assert accepts_gzip(accept_encoding) is expected
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    return TestClient(Starlette(routes=[Route("/metrics", metrics_of(filled_state()).page)]), "http://warren")
+
+
+def test_plain_text_is_what_somebody_with_curl_gets(client: TestClient) -> None:
+    answer = client.get("/metrics", headers={"Accept": "*/*", "Accept-Encoding": ""})
+
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert "content-encoding" not in answer.headers
+    assert answer.headers["vary"] == "Accept, Accept-Encoding"
+
+
+def test_prometheus_gets_compressed_openmetrics(client: TestClient) -> None:
+    with client.stream("GET", "/metrics", headers={"Accept": PROMETHEUS_2, "Accept-Encoding": "gzip"}) as answer:
+        raw = b"".join(answer.iter_raw())
+
+    assert answer.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    assert answer.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(raw).endswith(b"# EOF\n")
+
+
+# -- names -----------------------------------------------------------------------------------------------------------
+
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20) | st.text('\\"\n{},= #', min_size=1, max_size=6)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(group=NAMES, topic=NAMES)
+def test_any_name_comes_back_as_it_was(group: str, topic: str) -> None:
+    state = new_state()
+    state.apply_head_rows(head_table({topic: [100]}, ms(0)), now_ms=ms(0))
+    state.apply_commit_rows("local", commit_table((group, topic, 0, 40, ms(1))), now_ms=ms(1))
+    metrics = metrics_of(state)
+    expected = {"cluster": "local", "consumer_group": group, "partition": "0", "topic": topic}
+
+    for chosen, parse in ((TEXT, parse_text), (OPENMETRICS, parse_openmetrics)):
+        families = {one.name: one for one in parse(metrics.body(chosen, gzip=False).decode())}
+        [sample] = families["burrow_kafka_consumer_partition_lag"].samples
+        assert (sample.labels, sample.value) == (expected, 60)

@@ -163,6 +163,13 @@ def ages_s(windows: Windows, evaluation: Evaluation) -> Float64:
     return np.concatenate(parts)
 
 
+def max_of_group(evaluation: Evaluation, age_s: Float64) -> Float64:
+    """The highest of each group by its code, -1 where none is known."""
+    highest_s = np.full(len(evaluation.names), float(UNKNOWN))
+    np.maximum.at(highest_s, evaluation.group, age_s)
+    return highest_s
+
+
 def _ages_s(windows: Windows, outline: Outline, now_ms: int) -> Float64:
     first_unread = np.maximum(outline.newest_offset, _log_start(windows, outline))
     known = _is_known(outline)

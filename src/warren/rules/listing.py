@@ -12,7 +12,7 @@ import numpy as np
 from warren.groups.groups import GroupBrief, Groups
 from warren.groups.views import GroupType
 from warren.model import Status
-from warren.rules.evaluation import Cause, Evaluation, ages_s, causes
+from warren.rules.evaluation import Cause, Evaluation, ages_s, causes, max_of_group
 from warren.rules.rule import Settings
 from warren.rules.standing import Standings
 from warren.windows.columns import UNKNOWN, Bool, Int64
@@ -94,7 +94,7 @@ def list_groups(
     settings: Settings,
 ) -> GroupPage:
     """The store must be as it was evaluated, but for new commits."""
-    lag_s = _max_lag_s(windows, evaluation)
+    lag_s = max_of_group(evaluation, ages_s(windows, evaluation))
     wanted = np.flatnonzero(_wanted(windows, groups, evaluation, selection))
     unjudged = _unjudged(windows, groups, selection)
     ordered = _ordered(wanted, evaluation, lag_s, standings, selection)
@@ -154,13 +154,6 @@ def _owned_by(windows: Windows, evaluation: Evaluation, owner: str) -> Bool:
     owned = np.zeros(len(evaluation.names), np.bool_)
     owned[evaluation.group[np.isin(windows.labels.owner[evaluation.row], meant)]] = True
     return owned
-
-
-def _max_lag_s(windows: Windows, evaluation: Evaluation) -> Float64:
-    """Of each group by its code, -1 where it is not known."""
-    max_lag_s = np.full(len(evaluation.names), float(UNKNOWN))
-    np.maximum.at(max_lag_s, evaluation.group, ages_s(windows, evaluation))
-    return max_lag_s
 
 
 def _ordered(codes: Int64, evaluation: Evaluation, lag_s: Float64, standings: Standings, selection: Selection) -> Int64:

@@ -103,7 +103,7 @@ class Site:
         self._now_ms = now_ms
         self._burrow = BurrowApi(clusters, config, now_ms, log_level)
         self._v1 = make_v1(clusters, now_ms, queries)
-        self._metrics = Metrics(clusters, now_ms, queries)
+        self._metrics = Metrics(clusters, now_ms, queries, lambda: config().metrics, self.counts.snapshot)
         self._rendered = RenderedAnswers(clusters)
         self._pool = ThreadPoolExecutor(THREADS, "answer")
         self._access: tuple[Config, Access] | None = None

@@ -1,0 +1,188 @@
+"""Programs that the tests and benchmarks run against Warren: made or fetched once, kept in the cache with Kafka's jars.
+
+Telegraf is built from its Go module with the few plugins that are needed; the others come out of the distribution's
+packages, which are unpacked and not installed. Nothing is there but what was complete and answered.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from warren.errors import SetupError
+from warren.machine.cache import cache_dir, locked
+
+TELEGRAF_VERSION = "1.39.3"
+MODULE = "github.com/influxdata/telegraf"
+PLUGINS = ("inputs.burrow", "outputs.file", "serializers.influx")
+GO_MOD = f"""\
+module warren.test/programs
+
+go 1.26.0
+
+require {MODULE} v{TELEGRAF_VERSION}
+"""
+
+Report = Callable[[str], None]
+
+
+class Program(NamedTuple):
+    """Something with executables in `usr/bin` of a directory that `make` fills."""
+
+    name: str
+    doing: str
+    make: Callable[[Path], None]
+    executables: tuple[str, ...]
+    version: str = ""
+    """If it is always the same one; the distribution's packages have their own."""
+
+    @property
+    def home(self) -> Path:
+        """Where the cache keeps it."""
+        return cache_dir() / "programs" / f"{self.name}-{self.version}".rstrip("-")
+
+    def path(self, executable: str = "") -> Path:
+        """One of its executables, or the one of its own name; `SetupError` if it was never provided."""
+        path = _executable(self.home, executable or self.name)
+        if not path.exists():
+            message = f"{path.name} is not there."
+            raise SetupError(message, hint="`make test` and `make bench` provide what they need.")
+        return path
+
+    def environment(self) -> dict[str, str]:
+        """In which it finds the libraries that came along with it."""
+        return _environment(self.home)
+
+
+def _executable(home: Path, name: str) -> Path:
+    return home / "usr" / "bin" / name
+
+
+def _environment(home: Path) -> dict[str, str]:
+    libraries = [str(path) for path in (home / "usr" / "lib").glob("*-linux-*")]
+    return {**os.environ, **({"LD_LIBRARY_PATH": ":".join(libraries)} if libraries else {})}
+
+
+def _build_telegraf(target: Path) -> None:
+    go = _tool("go", "telegraf cannot be built: there is no `go`.", "Install Go 1.26 or newer.")
+    with tempfile.TemporaryDirectory() as scratch:
+        (Path(scratch) / "go.mod").write_text(GO_MOD)
+        options = [
+            *("-trimpath", "-ldflags", f"-s -w -X {MODULE}/internal.Version={TELEGRAF_VERSION}"),
+            *("-tags", ",".join(("custom", *PLUGINS)), "-o", f"{target}/usr/bin/"),
+        ]
+        # The module has replacements that only count where it is the main one, so `go install` refuses it; and there
+        # is no list of checksums here for the same reason: `-mod=mod` makes one, against the public one.
+        environment = {**os.environ, "GOFLAGS": "-mod=mod -buildvcs=false", "GOWORK": "off"}
+        _run([go, "build", *options, f"{MODULE}/cmd/telegraf"], Path(scratch), "telegraf cannot be built", environment)
+
+
+def _unpack(*packages: str) -> Callable[[Path], None]:
+    """Make a program of the distribution's packages."""
+
+    def make(target: Path) -> None:
+        program = packages[0]
+        hint = "It takes a Debian or one of its kind."
+        apt = _tool("apt-get", f"{program} cannot be fetched: there is no `apt-get`.", hint)
+        dpkg = _tool("dpkg-deb", f"{program} cannot be unpacked: there is no `dpkg-deb`.", hint)
+        with tempfile.TemporaryDirectory() as scratch:
+            _run([apt, "download", "-qq", *packages], Path(scratch), f"{program} cannot be fetched")
+            for package in sorted(Path(scratch).glob("*.deb")):
+                _run([dpkg, "-x", str(package), str(target)], Path(scratch), f"{program} cannot be unpacked")
+
+    return make
+
+
+TELEGRAF = Program(
+    name="telegraf",
+    doing="building telegraf, which takes some minutes",
+    make=_build_telegraf,
+    executables=("telegraf",),
+    version=TELEGRAF_VERSION,
+)
+PROMETHEUS = Program("prometheus", "fetching Prometheus", _unpack("prometheus"), ("prometheus", "promtool"))
+WRK = Program("wrk", "fetching wrk", _unpack("wrk", "libluajit-5.1-2"), ("wrk",))
+PROGRAMS = {one.name: one for one in (TELEGRAF, PROMETHEUS, WRK)}
+
+
+def provide(program: Program, report: Report) -> Path:
+    """The program's directory, made first when the cache does not have it; `SetupError` says why it cannot be had."""
+    if program.home.exists():
+        return program.home
+    try:
+        with locked(program.home.parent / ".lock"):
+            if not program.home.exists():  # another process may have made it while we waited
+                report(program.doing)
+                _make(program)
+    except OSError as error:
+        message = f"{program.name} cannot be kept in {program.home.parent}: {error.strerror}."
+        raise SetupError(message, hint="Free some space, or point WARREN_CACHE to another place.") from error
+    return program.home
+
+
+def _make(program: Program) -> None:
+    """Make it beside its place and move it there in one step, once it has answered."""
+    with tempfile.TemporaryDirectory(prefix=f".{program.name}.", dir=program.home.parent) as scratch:
+        fresh = Path(scratch) / program.name
+        fresh.mkdir()
+        program.make(fresh)
+        for name in program.executables:
+            _check(_executable(fresh, name), _environment(fresh), program.version)
+        fresh.rename(program.home)
+
+
+def _check(executable: Path, environment: dict[str, str], version: str) -> None:
+    """It must say who it is."""
+    command = [str(executable), "--version"]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+        said = done.stdout + done.stderr
+    except (OSError, subprocess.TimeoutExpired) as error:
+        said = str(error)
+    if not re.match(rf"{executable.name}\b.*{re.escape(version)}", said, re.IGNORECASE):
+        message = f"{executable.name} was made, but does not run; it says {said.strip()[:200]!r}."
+        raise SetupError(message)
+
+
+def _tool(name: str, message: str, hint: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise SetupError(message, hint=hint)
+    return found
+
+
+def _run(command: list[str], directory: Path, failure: str, environment: dict[str, str] | None = None) -> None:
+    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()] or ["nothing"]
+        told = [line for line in said if not line.startswith(("go: downloading", "W: "))] or said
+        reason = re.sub(r"\w+://\S+", "…", told[-1])  # addresses of places it asked are nobody's business
+        message = f"{failure}: {Path(command[0]).name} says {reason!r}."
+        raise SetupError(message, hint="Check the network, and for packages the lists (`apt-get update`).")
+
+
+def main() -> int:
+    """Provide the programs named on the command line."""
+    parser = argparse.ArgumentParser(description="Provide programs that tests and benchmarks need.")
+    parser.add_argument("--label", default="", help="printed before every line of progress")
+    parser.add_argument("names", nargs="*", choices=PROGRAMS)
+    options = parser.parse_args()
+    try:
+        for name in options.names:
+            provide(PROGRAMS[name], lambda text: print(f"{options.label} {text}".strip(), flush=True))
+    except SetupError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
