@@ -20,7 +20,7 @@ from starlette.types import Message, Receive, Scope, Send
 from warren.config.model import Config
 from warren.serve import gojson
 from warren.serve.access import CHANGES, Access, Client, Permit, Refusal
-from warren.serve.answer import JSON, Answer, asgi_headers, bad_request
+from warren.serve.answer import BUFFERED_BYTES, JSON, Answer, asgi_headers, bad_request
 from warren.serve.burrow_api import METRICS, Asked, BurrowApi, waits_for_state
 from warren.serve.counts import RequestCounts
 from warren.serve.kitchen import Kitchen
@@ -83,7 +83,10 @@ class Exchange:
     async def reply(self, answer: Rendered) -> None:
         """Answer."""
         self.status, self.is_miss = answer.status, answer.is_miss
-        await self._send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        headers = answer.headers
+        if self.scope.get("http_version") == "1.0" and len(answer.body) > BUFFERED_BYTES:  # it does not know chunks
+            headers = [*headers, (b"content-length", str(len(answer.body)).encode())]
+        await self._send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await self._send({"type": "http.response.body", "body": answer.body})
 
 
@@ -166,7 +169,8 @@ class Site:
             page = await asyncio.to_thread(self._metrics.page, request)
             await page(exchange.scope, request.receive, exchange.send)
         elif waits_for_state(outcome):
-            await exchange.reply(await asyncio.wrap_future(self._ordered(asked, outcome)))
+            making = asyncio.wrap_future(self._ordered(asked, outcome))
+            await exchange.reply(await asyncio.shield(making))  # others may wait for it, too
         else:
             await exchange.reply(self._made(asked, outcome))
 
