@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.golden.files import HERE
 from warren.serve.burrow_api import METRICS
 from warren.serve.router import Found, Nothing, Options, Redirect, Route, Router, WrongMethod, decode_path
 from warren.serve.v3 import ROUTES
@@ -81,6 +85,37 @@ def test_a_wrong_method_is_told_the_right_ones(method: str, path: str, allow: st
 
 def test_options_tells_the_methods() -> None:
     assert ROUTER.resolve("OPTIONS", GROUP) == Options("DELETE, GET, OPTIONS")
+
+
+def seen() -> list[tuple[str, str]]:
+    """Requests, and what httprouter itself was seen to do with them."""
+    _, *lines = (HERE / "httprouter.txt").read_text("utf-8").splitlines()
+    return [(request, outcome.strip()) for request, outcome in zip(lines[::2], lines[1::2], strict=True)]
+
+
+PATTERNS = {route.name: re.sub(r"{(\w+)}", r":\1", route.pattern) for route in ROUTES} | {METRICS: "/metrics"}
+
+
+def as_seen(method: str, path: str) -> str:
+    match ROUTER.resolve(method, path):
+        case Found(name, parameters):
+            told = [PATTERNS[name], *parameters.values()]
+            return " ".join(["200", *(json.dumps(one, ensure_ascii=False) for one in told)])
+        case Redirect(status, location):
+            return f"{int(status)} {location}"
+        case Options(allow):
+            return f"200 {allow}"
+        case WrongMethod(allow):
+            return f"405 {allow}"
+        case _:
+            return "404"
+
+
+def test_it_does_what_httprouter_was_seen_to_do() -> None:
+    requests = [(*request.split(" ", 1), outcome) for request, outcome in seen()]
+    ours = {(method, path): as_seen(method, decode_path(path.encode()) or "") for method, path, _ in requests}
+    assert len(ours) > 700
+    assert ours == {(method, path): outcome for method, path, outcome in requests}
 
 
 def test_a_redirect_keeps_the_query() -> None:

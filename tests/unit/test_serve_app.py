@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from warren.config.model import Config
 from warren.serve.access import hash_token
 from warren.serve.app import Site, make_app
 from warren.serve.counts import RequestCounts, RequestKind
+from warren.serve.kitchen import Kitchen
 from warren.serve.rendered import Basis, Rendered, RenderedAnswers
 from warren.state import ClusterState
 
@@ -136,6 +138,30 @@ def test_kept_answers_take_bounded_memory_and_those_not_asked_for_go_first(warre
     assert kept.size_bytes <= 10_000
     assert kept.get(b"0", warren.config, NOW_MS)
     assert kept.get(b"1", warren.config, NOW_MS) is None
+
+
+def test_what_many_ask_for_at_once_is_made_once(warren: Warren) -> None:
+    kitchen, open_door, made = Kitchen(), threading.Event(), []
+    basis = Basis(warren.state, 1, warren.config, NOW_MS)
+
+    def make() -> Rendered:
+        made.append(open_door.wait(5))
+        return Rendered(200, [], b"")
+
+    shared = [kitchen.make_for_all(b"/x", basis, make) for _ in range(5)]
+    after_a_change = kitchen.make_for_all(b"/x", basis._replace(version=2), make)
+    open_door.set()
+    assert {id(one.result(5)) for one in shared} == {id(shared[0].result(5))}
+    assert after_a_change.result(5) is not shared[0].result(5)
+    assert len(made) == 2
+
+
+def test_a_failure_is_not_kept_for_those_who_ask_next(warren: Warren) -> None:
+    kitchen, basis = Kitchen(), Basis(warren.state, 1, warren.config, NOW_MS)
+    failed = kitchen.make_for_all(b"/x", basis, lambda: Rendered(*()))
+    assert isinstance(failed.exception(5), TypeError)
+    answer = Rendered(200, [], b"")
+    assert kitchen.make_for_all(b"/x", basis, lambda: answer).result(5) is answer
 
 
 def test_an_answer_that_would_drive_out_all_others_is_not_kept(warren: Warren) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 
 from tests.golden.files import FILES, HERE, site_of
 from tests.golden.sites import CONFIGS, listening
-from tests.wire import Case, ask, cases_of
+from tests.wire import Case, ask, cases_of, parse, read_to_end
 from warren.serve import gojson
 from warren.serve.answer import JSON, Answer, asgi_headers
 from warren.serve.burrow_api import METRICS
@@ -44,6 +45,14 @@ def test_no_secret_of_the_configuration_is_in_any_answer() -> None:
         for case in cases_of(path):
             assert "hunter2" not in case.answer
             assert "secret-group" not in case.answer
+
+
+def test_a_client_of_http_1_0_gets_no_chunks() -> None:
+    with listening() as address, socket.create_connection(address, timeout=10) as connection:
+        connection.sendall(b"GET /v3/kafka/local/consumer/wide/lag HTTP/1.0\r\n\r\n")
+        answer = parse(read_to_end(connection))
+    assert answer.header("transfer-encoding") is None
+    assert answer.header("content-length") == str(len(answer.body))
 
 
 # -- what Go's standard library does ---------------------------------------------------------------------------------

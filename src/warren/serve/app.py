@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from functools import partial
 from http import HTTPStatus
 from time import perf_counter
 from urllib.parse import quote
@@ -19,9 +20,10 @@ from starlette.types import Message, Receive, Scope, Send
 from warren.config.model import Config
 from warren.serve import gojson
 from warren.serve.access import CHANGES, Access, Client, Permit, Refusal
-from warren.serve.answer import JSON, Answer, asgi_headers, bad_request
+from warren.serve.answer import BUFFERED_BYTES, JSON, Answer, asgi_headers, bad_request
 from warren.serve.burrow_api import METRICS, Asked, BurrowApi, waits_for_state
 from warren.serve.counts import RequestCounts
+from warren.serve.kitchen import Kitchen
 from warren.serve.metrics import Metrics
 from warren.serve.rendered import Rendered, RenderedAnswers
 from warren.serve.router import Found, Outcome, decode_path
@@ -31,8 +33,6 @@ from warren.serve.v3 import Clusters, LogLevel
 log = structlog.get_logger()
 
 V1 = "/api/v1"
-THREADS = 8
-"""They wait for the lock of a state most of the time."""
 
 
 def make_app(
@@ -83,7 +83,10 @@ class Exchange:
     async def reply(self, answer: Rendered) -> None:
         """Answer."""
         self.status, self.is_miss = answer.status, answer.is_miss
-        await self._send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        headers = answer.headers
+        if self.scope.get("http_version") == "1.0" and len(answer.body) > BUFFERED_BYTES:  # it does not know chunks
+            headers = [*headers, (b"content-length", str(len(answer.body)).encode())]
+        await self._send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await self._send({"type": "http.response.body", "body": answer.body})
 
 
@@ -105,7 +108,7 @@ class Site:
         self._v1 = make_v1(clusters, now_ms, queries)
         self._metrics = Metrics(clusters, now_ms, queries, lambda: config().metrics, self.counts.snapshot)
         self._rendered = RenderedAnswers(clusters)
-        self._pool = ThreadPoolExecutor(THREADS, "answer")
+        self._kitchen = Kitchen()
         self._access: tuple[Config, Access] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -160,22 +163,22 @@ class Site:
             await self._by_burrow(exchange, Asked(exchange.method, exchange.raw_path, path, query, body))
 
     async def _by_burrow(self, exchange: Exchange, asked: Asked) -> None:
-        outcome, loop = self._burrow.resolve(asked), asyncio.get_running_loop()
+        outcome = self._burrow.resolve(asked)
         if isinstance(outcome, Found) and outcome.name == METRICS:
             request = Request(exchange.scope)
-            page = await loop.run_in_executor(self._pool, self._metrics.page, request)
+            page = await asyncio.to_thread(self._metrics.page, request)
             await page(exchange.scope, request.receive, exchange.send)
         elif waits_for_state(outcome):
-            await exchange.reply(await loop.run_in_executor(self._pool, self._made, asked, outcome))
+            making = asyncio.wrap_future(self._ordered(asked, outcome))
+            await exchange.reply(await asyncio.shield(making))  # others may wait for it, too
         else:
             await exchange.reply(self._made(asked, outcome))
 
+    def _ordered(self, asked: Asked, outcome: Outcome) -> Future[Rendered]:
+        basis, make = self._burrow.basis(outcome), partial(self._made, asked, outcome)
+        return self._kitchen.make_for_all(asked.raw_path, basis, make) if basis else self._kitchen.make(make)
+
     def _made(self, asked: Asked, outcome: Outcome) -> Rendered:
-        """Make the answer, unless somebody else has asked the same while this one waited for a thread."""
-        if asked.method == "GET":
-            at_hand = self._rendered.get(asked.raw_path, self._config(), self._now_ms())
-            if at_hand is not None:
-                return at_hand
         answer, basis = self._burrow.answer(asked, outcome)
         written = self._written(answer)
         if basis is not None:

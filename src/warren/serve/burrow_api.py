@@ -61,6 +61,13 @@ class BurrowApi:
                 return found
         return first or (unrouted(outcome, asked.method), None)
 
+    def basis(self, outcome: Outcome) -> Basis | None:
+        """What the answer will be made of; taken before, so that a change meanwhile makes it old."""
+        if not isinstance(outcome, Found) or outcome.name not in _OF_ONE_CLUSTER:
+            return None
+        state = self._clusters.get(outcome.parameters["cluster"])
+        return None if state is None else Basis(state, state.version, self._config(), self._now_ms())
+
     def refusal(self, url: str, status: int, message: str) -> Answer:
         """An answer that says no, in the shape of the API that was asked."""
         api = self.v2 if url.startswith("/v2/") and self._config().api.v2 else self.v3
@@ -70,19 +77,12 @@ class BurrowApi:
         return self._router_with_v2 if self._config().api.v2 else self._router
 
     def _run(self, found: Found, asked: Asked) -> tuple[Answer, Basis | None]:
-        basis = self._basis(found)
+        basis = self.basis(found)
         if found.name.startswith("v2_"):
             answer = self.v2.answer(found, asked.path)
         else:
             answer = self.v3.answer(found, asked.path, asked.body)
         return answer, None if answer.is_miss else basis
-
-    def _basis(self, found: Found) -> Basis | None:
-        """What the answer will be made of; taken before, so that a change meanwhile makes it old."""
-        state = self._clusters.get(found.parameters.get("cluster", ""))
-        if state is None or found.name not in _OF_ONE_CLUSTER:
-            return None
-        return Basis(state, state.version, self._config(), self._now_ms())
 
     def _other_readings(self, asked: Asked, outcome: Outcome) -> Iterator[Found]:
         """What else could be meant, where the first reading found nothing.

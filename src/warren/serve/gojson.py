@@ -10,6 +10,7 @@ from decimal import Decimal
 _ESCAPED = (("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"))
 """Go escapes what could end a script or a line in a page; everything else outside ASCII stays as it is."""
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 _SMALL_NUMBER = re.compile(r"\de-\d+[,}\]]")
 _STRING_OR_SMALL_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|-?[\d.]+e-\d+')
 _EXPONENT_BELOW = Decimal("1e-6")
@@ -27,7 +28,7 @@ codecs.register_error("warren.gojson", _unknown)
 
 def dumps(value: object) -> bytes:
     """Encode; whole floats must come as integers, see `number`."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    text = _ENCODER.encode(value)
     for character, escape in _ESCAPED:
         text = text.replace(character, escape)
     if "e-" in text and _SMALL_NUMBER.search(text):

@@ -114,7 +114,7 @@ class Router:
     def __init__(self, routes: Iterable[Route]) -> None:
         self._trees: dict[str, _Node] = {}
         for route in routes:
-            self._trees.setdefault(route.method, _Node()).add(route)
+            self._trees.setdefault(route.method, _Node(is_name=True)).add(route)  # as behind a name: no way back
 
     def resolve(self, method: str, path: str, query: str = "") -> Outcome:
         """What a request with this decoded path means."""
@@ -154,7 +154,7 @@ class Router:
             if place is not None and place[0].drops_slash:
                 return path[:-1]
         cleaned = _clean(path + "/" if path.endswith("/.") else path)
-        place = _place(tree, cleaned.strip("/").split("/"), ignore_case=True)
+        place = _place(tree, [one for one in cleaned.split("/") if one], ignore_case=True)
         if place is None:
             return None
         node, segments = place

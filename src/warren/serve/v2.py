@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from warren.config.model import Config
+from warren.config.model import Cluster, Config
 from warren.model import Status
 from warren.rules.verdict import GroupVerdict, PartitionVerdict
 from warren.serve import gojson
@@ -112,8 +112,10 @@ class V2:
         return "cluster list returned", {"clusters": sorted(self._clusters)}
 
     def _cluster_detail(self, call: _Call) -> tuple[str, Body]:
-        self._cluster(call)
-        return "cluster detail returned", {"cluster": _cluster_detail(self._config(), call.cluster)}
+        config = self._config()
+        cluster = _known(config.cluster.get(call.cluster), "cluster not found")
+        topics = [one.offsets_topic for one in config.consumer.values() if one.cluster == call.cluster]
+        return "cluster detail returned", {"cluster": _cluster_detail(cluster, topics)}
 
     def _topic_list(self, call: _Call) -> tuple[str, Body]:
         return "broker topic list returned", {"topics": self._cluster(call).topics()}
@@ -159,10 +161,9 @@ def _known(found: T | None, otherwise: str) -> T:
     return found
 
 
-def _cluster_detail(config: Config, name: str) -> Body:
+def _cluster_detail(cluster: Cluster, topics: list[str]) -> Body:
     """ZooKeeper's part is empty: a cluster has none that Warren would need."""
-    addresses = [server.rpartition(":") for server in config.cluster[name].servers]
-    topics = [one.offsets_topic for one in config.consumer.values() if one.cluster == name]
+    addresses = [server.rpartition(":") for server in cluster.servers]
     return {
         "zookeepers": [],
         "zookeeper_port": 0,
