@@ -117,12 +117,13 @@ class App:
 
     def reload_from(self, load: Callable[[], Config]) -> None:
         """Read the configuration again and take it on; a wrong one changes nothing, and is told."""
-        try:
-            config = load()
-        except WarrenError as error:
-            log.error("the configuration is wrong, so everything stays as it is", error=str(error))
-        else:
-            self.reload(config)
+        with self._changing:  # from before it is read: of two at once the one that has read last must come last
+            try:
+                config = load()
+            except WarrenError as error:
+                log.error("the configuration is wrong, so everything stays as it is", error=str(error))
+            else:
+                self.reload(config)
 
     def reload(self, config: Config) -> None:
         """Take on another configuration while running; no window of a cluster that stays is lost."""

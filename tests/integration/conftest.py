@@ -1,4 +1,4 @@
-"""A Warren for the tests of programs that ask it: they only read, so those of a module share one."""
+"""One Warren for the tests of programs that ask it: they only read, and all see the same groups."""
 
 from __future__ import annotations
 
@@ -29,7 +29,12 @@ class Asked(NamedTuple):
     """A group as Kafka's console consumer makes them."""
 
 
-@pytest.fixture(scope="module")
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that ask it come last: it starts once, and runs beside none of the others."""
+    items.sort(key=lambda item: "asked" in getattr(item, "fixturenames", ()))
+
+
+@pytest.fixture(scope="session")
 def asked(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     cluster = Cluster(broker.bootstrap)
     topic = cluster.make_topic(2, "orders")
