@@ -106,10 +106,9 @@ class Case(NamedTuple):
 
 
 def cases_of(path: Path) -> Iterator[Case]:
-    """The cases of a file, with a blank line between them; what stands before the first is for people."""
+    """The cases of a file, a blank line after each, up to a line with `=`; before the first are words for people."""
     text = "\n" + path.read_text("utf-8", "surrogateescape")
-    cases, _, _ = text.partition("\n= ")  # other things follow in what Go tells
-    cases = cases.removesuffix("\n") if cases == text else cases
+    cases, _, _ = text.partition("\n= ")
     for case in cases.split("\n> ")[1:]:
         yield _case(case)
 

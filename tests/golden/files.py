@@ -21,4 +21,4 @@ def written_anew(path: Path) -> str:
     comments = ("\n" + path.read_text("utf-8")).partition("\n> ")[0].removeprefix("\n")
     with listening(site_of(path)) as address:
         answers = [(case.sent, ask(address, case.sent)) for case in cases_of(path)]
-    return comments + "\n" + "".join(f"{sent.text}\n{answer.text}\n" for sent, answer in answers)
+    return comments + "\n" + "".join(f"{sent.text}\n{answer.text}\n" for sent, answer in answers) + "= end\n"

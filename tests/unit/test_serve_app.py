@@ -68,6 +68,18 @@ def test_the_same_answer_is_written_once(warren: Warren, monkeypatch: pytest.Mon
     assert warren.get(LAG) == first
 
 
+def test_the_same_answer_is_written_once_for_those_with_a_token(
+    warren: Warren, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warren.config = CONFIGS["tokens"]
+    headers = {"Authorization": f"Bearer {WRITER}"}
+    first = warren.client.get(LAG, headers=headers)
+    monkeypatch.setattr(ClusterState, "judge", None)
+    assert first.status_code == 200
+    assert warren.client.get(LAG, headers=headers).text == first.text
+    assert warren.client.get(LAG).status_code == 401
+
+
 def test_an_answer_at_hand_does_not_wait_for_the_state(warren: Warren) -> None:
     first = warren.get(LAG)
     with warren.state._lock:

@@ -128,13 +128,11 @@ class Site:
             self.counts.add(exchange.api, exchange.method, exchange.status, perf_counter() - started_s)
 
     async def _answer(self, exchange: Exchange, receive: Receive) -> None:
-        config = self._config()
-        access = self._access_by(config)
-        if exchange.method == "GET" and access.is_open and exchange.raw_path.startswith(b"/v"):
-            at_hand = self._rendered.get(exchange.raw_path, config, self._now_ms())
-            if at_hand is not None:
-                await exchange.reply(at_hand)
-                return
+        access = self._access_by(self._config())
+        at_hand = self._at_hand(exchange) if access.is_open else None
+        if at_hand is not None:
+            await exchange.reply(at_hand)
+            return
         path = decode_path(exchange.raw_path)
         if path is None:
             await exchange.reply(self._written(bad_request()))
@@ -162,7 +160,16 @@ class Site:
             query = exchange.scope["query_string"].decode("latin-1")
             await self._by_burrow(exchange, Asked(exchange.method, exchange.raw_path, path, query, body))
 
+    def _at_hand(self, exchange: Exchange) -> Rendered | None:
+        if exchange.method != "GET" or not exchange.raw_path.startswith(b"/v"):
+            return None
+        return self._rendered.get(exchange.raw_path, self._config(), self._now_ms())
+
     async def _by_burrow(self, exchange: Exchange, asked: Asked) -> None:
+        at_hand = self._at_hand(exchange)  # for those who had to show a token first
+        if at_hand is not None:
+            await exchange.reply(at_hand)
+            return
         outcome = self._burrow.resolve(asked)
         if isinstance(outcome, Found) and outcome.name == METRICS:
             request = Request(exchange.scope)
