@@ -425,6 +425,7 @@ class ClusterState:
         with self._lock:
             self.settings, self.policy = settings, policy
             self._row_policies, self._evaluations = {}, {}
+            self.version += 1
 
     def keep_groups(self, is_wanted: Callable[[str], bool]) -> None:
         """Forget the groups that are not wanted any more."""
@@ -434,6 +435,7 @@ class ClusterState:
                 if not is_wanted(group):
                     self._windows.delete_group(group)
                     self._groups.forget(group)
+            self.version += 1
 
     def is_foreign(self, group: str) -> bool:
         """Whether a group is one of the brokers', not one that tells how far Warren itself is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from http import HTTPStatus
 
 import pytest
@@ -50,6 +51,15 @@ def test_with_write_tokens_this_machine_needs_one_too() -> None:
 def test_any_write_token_may_change_and_is_told_by_its_first_digits(token: str) -> None:
     permit = CLOSED.check("DELETE", "/x", client(token=token))
     assert permit == Permit(hash_token(token).removeprefix("sha256:")[:8])
+
+
+def test_a_token_may_come_as_the_password_of_a_client_that_knows_nothing_else() -> None:
+    def basic(text: str) -> Client:
+        return Client(ELSEWHERE, {"authorization": f"Basic {b64encode(text.encode()).decode()}"})
+
+    assert isinstance(CLOSED.check("GET", "/x", basic("telegraf:r")), Permit)
+    assert CLOSED.check("GET", "/x", basic("telegraf:x")) == access.WRONG_TOKEN
+    assert CLOSED.check("GET", "/x", Client(ELSEWHERE, {"authorization": "Basic !"})) == access.NO_TOKEN
 
 
 def test_a_read_token_may_not_change() -> None:

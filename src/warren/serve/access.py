@@ -7,6 +7,7 @@ import hmac
 import ipaddress
 import re
 import secrets
+from base64 import b64decode
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import NamedTuple
@@ -22,6 +23,7 @@ BEHIND_A_PROXY = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 PREFIX = "sha256:"
 SHOWN_DIGITS = 8
+_BASIC = re.compile(r"basic +(\S+) *", re.IGNORECASE)
 _BEARER = re.compile(r"bearer +(\S+) *", re.IGNORECASE)
 
 
@@ -64,7 +66,7 @@ NO_TOKEN = Refusal(
     HTTPStatus.UNAUTHORIZED,
     "unauthorized",
     "a token is needed",
-    "Send it as `Authorization: Bearer TOKEN`; `[security]` has its hash.",
+    "Send it as `Authorization: Bearer TOKEN`, or as the password of basic authentication.",
 )
 WRONG_TOKEN = Refusal(
     HTTPStatus.UNAUTHORIZED,
@@ -121,13 +123,25 @@ class Access:
         return found
 
     def _by_token(self, client: Client, known: list[str]) -> Permit | Refusal:
-        sent = _BEARER.fullmatch(client.headers.get("authorization", ""))
+        sent = _token_in(client.headers.get("authorization", ""))
         if sent is None:
             return NO_TOKEN
-        digest = hashlib.sha256(sent[1].encode("utf-8", "surrogateescape")).hexdigest()
+        digest = hashlib.sha256(sent).hexdigest()
         # All are compared, whether or not one fits already: the time it takes tells nothing.
         fits = [hmac.compare_digest(digest, one) for one in known]
         return Permit(digest[:SHOWN_DIGITS]) if any(fits) else WRONG_TOKEN
+
+
+def _token_in(header: str) -> bytes | None:
+    """The token that a client sends: by itself, or as the password of clients that know nothing else (telegraf)."""
+    if bearer := _BEARER.fullmatch(header):
+        return bearer[1].encode("utf-8", "surrogateescape")
+    if basic := _BASIC.fullmatch(header):
+        try:
+            return b64decode(basic[1], validate=True).partition(b":")[2]
+        except ValueError:
+            return None
+    return None
 
 
 def _from_this_machine(client: Client) -> Permit | Refusal:
