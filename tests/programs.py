@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,11 +94,24 @@ def _unpack(*packages: str) -> Callable[[Path], None]:
         apt = _tool("apt-get", f"{program} cannot be fetched: there is no `apt-get`.", hint)
         dpkg = _tool("dpkg-deb", f"{program} cannot be unpacked: there is no `dpkg-deb`.", hint)
         with tempfile.TemporaryDirectory() as scratch:
-            _run([apt, "download", "-qq", *packages], Path(scratch), f"{program} cannot be fetched")
+            _download(apt, packages, Path(scratch))
             for package in sorted(Path(scratch).glob("*.deb")):
                 _run([dpkg, "-x", str(package), str(target)], Path(scratch), f"{program} cannot be unpacked")
 
     return make
+
+
+def _download(apt: str, packages: Sequence[str], into: Path) -> None:
+    """Fetch packages; a machine that has no list of them yet, or an old one, gets one that is only ours."""
+    what = f"{packages[0]} cannot be fetched"
+    try:
+        _run([apt, "download", "-qq", *packages], into, what)
+    except SetupError:
+        lists = into / "lists"
+        (lists / "partial").mkdir(parents=True)
+        ours = ["-qq", "-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={into / 'cache'}"]
+        _run([apt, *ours, "update"], into, what)
+        _run([apt, *ours, "download", *packages], into, what)
 
 
 TELEGRAF = Program(
