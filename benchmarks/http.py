@@ -63,7 +63,8 @@ def serve(address: str) -> None:
     """Answer until the process that started this one ends."""
     config = for_bootstrap("127.0.0.1:1", address)
     listener = HttpListener(config.listeners["default"])
-    listener.start(make_app({"bench": filled()}, lambda: config, now_ms))
+    site = make_app({"bench": filled()}, lambda: config, now_ms)
+    listener.start(site, site.at_once)
     sys.stdin.read()
 
 

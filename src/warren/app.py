@@ -80,7 +80,7 @@ class App:
             self._restore(name)
         asgi = make_app(self.clusters, lambda: self.config, now_ms, self._query_health, log_level=self.level)
         for listener in self.listeners:
-            listener.start(asgi)
+            listener.start(asgi, asgi.at_once)
             log.info("answering", url=listener.url)
         self._keeper.start()
         self._watch.start()

@@ -171,7 +171,7 @@ def listening(config_name: str = "default") -> Iterator[tuple[str, int]]:
     """A listener that tells the story; where it listens. One at a time."""
     _site().become(config_name)
     listener = HttpListener(HttpServer(address="127.0.0.1:0"))
-    listener.start(_site().app)
+    listener.start(_site().app, _site().app.at_once)
     try:
         host, port = listener.url.removeprefix("http://").split(":")
         yield host, int(port)

@@ -23,6 +23,7 @@ from warren.serve.access import CHANGES, Access, Client, Permit, Refusal
 from warren.serve.answer import BUFFERED_BYTES, JSON, Answer, asgi_headers, bad_request
 from warren.serve.burrow_api import METRICS, Asked, BurrowApi, waits_for_state
 from warren.serve.counts import RequestCounts
+from warren.serve.cycle import RawHeaders, whole_answer
 from warren.serve.kitchen import Kitchen
 from warren.serve.metrics import Metrics
 from warren.serve.rendered import Rendered, RenderedAnswers
@@ -69,10 +70,7 @@ class Exchange:
     @property
     def api(self) -> str:
         """Under which name it is counted."""
-        top, _, rest = self.raw_path[1:].partition(b"/")
-        if top in (b"v2", b"v3", b"metrics"):
-            return top.decode()
-        return "v1" if top == b"api" and rest.startswith(b"v1") else "other"
+        return _api_of(self.raw_path)
 
     async def send(self, message: Message) -> None:
         """Pass on what another application answers."""
@@ -126,6 +124,18 @@ class Site:
             await exchange.reply(self._written(self._refused(exchange, INTERNAL)))
         finally:
             self.counts.add(exchange.api, exchange.method, exchange.status, perf_counter() - started_s)
+
+    def at_once(self, raw_path: bytes, date: RawHeaders) -> bytes | None:
+        """The whole answer to a plain GET, if it is at hand and everybody may read it."""
+        config = self._config()
+        if not self._access_by(config).is_open:
+            return None
+        started_s = perf_counter()
+        found = self._rendered.get(raw_path, config, self._now_ms())
+        if found is None or found.status != HTTPStatus.OK:
+            return None
+        self.counts.add(_api_of(raw_path), "GET", found.status, perf_counter() - started_s)
+        return whole_answer(found.status, found.headers, date, found.body)
 
     async def _answer(self, exchange: Exchange, receive: Receive) -> None:
         access = self._access_by(self._config())
@@ -239,6 +249,13 @@ def _tell(exchange: Exchange, path: str, permit: Permit | Refusal) -> None:
         log.info("changed", **told, token=permit.token or None)
     else:
         log.info("nothing changed", **told, token=permit.token or None)
+
+
+def _api_of(raw_path: bytes) -> str:
+    top, _, rest = raw_path[1:].partition(b"/")
+    if top in (b"v2", b"v3", b"metrics"):
+        return top.decode()
+    return "v1" if top == b"api" and rest.startswith(b"v1") else "other"
 
 
 async def _body(exchange: Exchange, receive: Receive, limit_bytes: int) -> bytes | None:

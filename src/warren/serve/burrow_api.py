@@ -63,6 +63,8 @@ class BurrowApi:
 
     def basis(self, outcome: Outcome) -> Basis | None:
         """What the answer will be made of; taken before, so that a change meanwhile makes it old."""
+        if isinstance(outcome, Found) and outcome.name == v3.CLUSTER_LIST:
+            return Basis(None, 0, self._config(), self._now_ms())
         if not isinstance(outcome, Found) or outcome.name not in _OF_ONE_CLUSTER:
             return None
         state = self._clusters.get(outcome.parameters["cluster"])

@@ -35,13 +35,27 @@ class GoCycle(RequestResponseCycle):
         if told.pop(b"connection", b"").lower() == b"close":
             self.keep_alive = False
             headers = [one for one in headers if one[0] != b"connection"]
-        place = next((i for i, one in enumerate(headers) if one[0] == b"content-length"), len(headers))
-        headers[place:place] = self.default_headers
+        headers = with_date(headers, self.default_headers)
         if not self.keep_alive:
             headers.append((b"connection", b"close"))
         if self.chunked_encoding:
             headers.append((b"transfer-encoding", b"chunked"))
         self.transport.write(head_bytes(status, headers))
+
+
+def with_date(headers: RawHeaders, date: RawHeaders) -> RawHeaders:
+    """The headers with the date where Go has it."""
+    place = next((i for i, one in enumerate(headers) if one[0] == b"content-length"), len(headers))
+    return [*headers[:place], *date, *headers[place:]]
+
+
+def whole_answer(status: int, headers: RawHeaders, date: RawHeaders, body: bytes) -> bytes:
+    """Everything that goes out for a GET on a connection that stays; what has no length goes out in one chunk."""
+    headers = with_date(headers, date)
+    if any(name == b"content-length" for name, _ in headers):
+        return head_bytes(status, headers) + body
+    head = head_bytes(status, [*headers, (b"transfer-encoding", b"chunked")])
+    return b"".join((head, b"%x\r\n" % len(body), body, b"\r\n0\r\n\r\n"))
 
 
 def head_bytes(status: int, headers: RawHeaders) -> bytes:

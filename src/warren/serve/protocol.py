@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -12,12 +14,31 @@ from typing import Any
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from warren.serve.cycle import GoCycle
+from warren.serve.cycle import GoCycle, RawHeaders
 
 HEAD_BYTES = 65_536
 """Longer headers are refused."""
 REFUSED_S = 5.0
 """A connection that is one too many may wait so long before it hears why."""
+
+
+AtOnce = Callable[[bytes, RawHeaders], bytes | None]
+"""A whole answer by the path of a request and the headers with the date; None if it is not at hand."""
+
+_PLAIN_GET = re.compile(rb"GET (/[!->@-~]*)(?:\?[!-~]*)? HTTP/1\.1\r\n(?:[!-9;-~]+:[^\r\n\0]*\r\n)+\r\n")
+_MEANS_MORE = re.compile(
+    rb"\r\n(?:(?:authorization|content-length|expect|transfer-encoding|upgrade) *:|connection *:(?! *keep-alive *\r))",
+    re.IGNORECASE,
+)
+_HOST = re.compile(rb"\r\nhost:", re.IGNORECASE)
+
+
+def plain_get(data: bytes) -> bytes | None:
+    """The path of a GET that came in one piece, alone, and without a header that asks for more than the answer."""
+    found = _PLAIN_GET.fullmatch(data)
+    if found is None or _MEANS_MORE.search(data) or not _HOST.search(data):
+        return None
+    return found[1]
 
 
 @dataclass
@@ -37,9 +58,10 @@ class LimitedProtocol(HttpToolsProtocol):
     deadline and sets itself again, so that a request costs no timer.
     """
 
-    def __init__(self, limits: Limits, **of_uvicorn: Any) -> None:
+    def __init__(self, limits: Limits, at_once: AtOnce, **of_uvicorn: Any) -> None:
         super().__init__(**of_uvicorn)
         self._limits = limits
+        self._at_once = at_once
         self._head_bytes = 0
         self._is_in_head = True
         self._is_refused = False
@@ -75,11 +97,27 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._is_refused:
             self._end_with(HTTPStatus.SERVICE_UNAVAILABLE)
             return
+        if self._answer_at_once(data):
+            return
         if self._is_in_head:
             self._head_bytes += len(data)
         super().data_received(data)
         if self._is_in_head and self._head_bytes > HEAD_BYTES and not self.transport.is_closing():
             self._end_with(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+
+    def _answer_at_once(self, data: bytes) -> bool:
+        """Answer a plain request whose answer is at hand, without a parser, a task and all that: most of a second."""
+        if self._head_bytes or not self._is_in_head or self.flow.write_paused or self.transport.is_closing():
+            return False
+        if self.cycle is not None and not self.cycle.response_complete:
+            return False
+        path = plain_get(data)
+        answer = self._at_once(path, self.server_state.default_headers) if path is not None else None
+        if answer is None:
+            return False
+        self.transport.write(answer)
+        self._wait(self._limits.timeout_s)
+        return True
 
     # -- requests ------------------------------------------------------------------------------------------------
 

@@ -21,15 +21,18 @@ Headers = list[tuple[bytes, bytes]]
 class Basis(NamedTuple):
     """What an answer was made of; taken before it is made, so that a change meanwhile makes it old."""
 
-    state: ClusterState
+    state: ClusterState | None
+    """None if no cluster's state was needed."""
     version: int
     config: Config
     made_ms: int
 
-    def holds(self, config: Config, now_ms: int) -> bool:
+    def holds(self, clusters: Mapping[str, ClusterState], config: Config, now_ms: int) -> bool:
         """Whether an answer would be made of the same again."""
-        is_fresh = 0 <= now_ms - self.made_ms < FRESH_MS
-        return is_fresh and self.version == self.state.version and self.config is config
+        if self.config is not config or not 0 <= now_ms - self.made_ms < FRESH_MS:
+            return False
+        state = self.state
+        return state is None or (self.version == state.version and clusters.get(state.name) is state)
 
 
 class Rendered(NamedTuple):
@@ -59,7 +62,7 @@ class RenderedAnswers:
             if found is None:
                 return None
             basis, answer = found
-            if basis.holds(config, now_ms) and self._clusters.get(basis.state.name) is basis.state:
+            if basis.holds(self._clusters, config, now_ms):
                 self._answers.move_to_end(raw_path)
                 return answer
             self._forget(raw_path)

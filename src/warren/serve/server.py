@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from warren.config.model import HttpServer, Tls
 from warren.errors import SetupError
-from warren.serve.protocol import LimitedProtocol, Limits
+from warren.serve.protocol import AtOnce, LimitedProtocol, Limits
 from warren.serve.tls import server_context
 
 HANDSHAKE_S = 10.0
@@ -44,8 +44,8 @@ class HttpListener:
         scheme = "https" if self._context else "http"
         return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
-    def start(self, app: ASGIApp) -> None:
-        """Answer requests."""
+    def start(self, app: ASGIApp, at_once: AtOnce = lambda path, date: None) -> None:
+        """Answer requests: what is at hand at once, everything else by the application."""
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -57,7 +57,7 @@ class HttpListener:
             timeout_keep_alive=int(self._limits.timeout_s),
             timeout_graceful_shutdown=1,
         )
-        self._server = _Server(config, self._limits, self._context)
+        self._server = _Server(config, self._limits, at_once, self._context)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), name="http", daemon=True)
         self._thread.start()
 
@@ -72,9 +72,10 @@ class HttpListener:
 class _Server(uvicorn.Server):
     """A server with our limits, whose clients do not have a minute for their handshake."""
 
-    def __init__(self, config: uvicorn.Config, limits: Limits, context: ssl.SSLContext | None) -> None:
+    def __init__(self, config: uvicorn.Config, limits: Limits, at_once: AtOnce, context: ssl.SSLContext | None) -> None:
         super().__init__(config)
         self._limits = limits
+        self._at_once = at_once
         self._context = context
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -82,6 +83,7 @@ class _Server(uvicorn.Server):
         protocol = partial(
             LimitedProtocol,
             self._limits,
+            self._at_once,
             config=self.config,
             server_state=self.server_state,
             app_state=self.lifespan.state,

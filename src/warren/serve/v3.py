@@ -20,6 +20,8 @@ _CLUSTER = "/v3/kafka/{cluster}"
 _GROUP = _CLUSTER + "/consumer/{group}"
 _TOPIC = _CLUSTER + "/topic/{topic}"
 
+CLUSTER_LIST = "cluster_list"
+
 ROUTES = (
     Route("GET", "/burrow/admin", "alive"),
     Route("GET", "/burrow/admin/ready", "ready"),
@@ -28,7 +30,7 @@ ROUTES = (
     Route("GET", "/v3/config", "main_config"),
     *(Route("GET", f"/v3/config/{kind}", f"{kind}_modules") for kind in config_bodies.COORDINATORS),
     *(Route("GET", f"/v3/config/{kind}/{{name}}", f"{kind}_module") for kind in config_bodies.COORDINATORS),
-    Route("GET", "/v3/kafka", "cluster_list"),
+    Route("GET", "/v3/kafka", CLUSTER_LIST),
     Route("GET", _CLUSTER, "cluster_detail"),
     Route("GET", _CLUSTER + "/topic", "topic_list"),
     Route("GET", _TOPIC, "topic_offsets"),
@@ -104,7 +106,7 @@ class V3:
             "main_config": self._main_config,
             **{f"{kind}_modules": partial(self._modules, kind) for kind in config_bodies.COORDINATORS},
             **{f"{kind}_module": partial(self._module, kind, "name") for kind in config_bodies.COORDINATORS},
-            "cluster_list": self._cluster_list,
+            CLUSTER_LIST: self._cluster_list,
             "cluster_detail": partial(self._module, "cluster", "cluster"),
             "topic_list": self._topic_list,
             "topic_offsets": self._topic_offsets,
