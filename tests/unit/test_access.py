@@ -76,7 +76,6 @@ def test_both_kinds_may_read(token: str) -> None:
     [
         ("", access.NO_TOKEN),
         ("Bearer", access.NO_TOKEN),
-        ("Basic cjpy", access.NO_TOKEN),
         ("Bearer x", access.WRONG_TOKEN),
         ("Bearer r r", access.NO_TOKEN),
         (f"Bearer {hash_token('r')}", access.WRONG_TOKEN),  # the hash itself opens nothing

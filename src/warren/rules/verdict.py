@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warren.model import Status
 from warren.rules import warren
@@ -62,36 +65,82 @@ class PartitionInsight(NamedTuple):
     loss_in_s: float | None
 
 
-class PartitionVerdict(NamedTuple):
-    """What is said about one partition of a group. `reason` names the rule and the numbers it went by."""
+class Judged(NamedTuple):
+    """All partitions of a group with what was found, as columns."""
+
+    windows: GroupWindows
+    verdicts: Verdicts
+    found: Insight
+    settings: Settings
+    judged_ms: int
+
+
+@dataclass(slots=True)
+class PartitionVerdict:
+    """What is said about one partition of a group.
+
+    What takes words (the reason, conditions, the whole window) is put together when somebody asks: many want only the
+    status of a thousand partitions.
+    """
 
     topic: str
     partition: int
     owner: Owner
     status: Status
     rule: Rule
-    reason: str
-    entries: list[Entry]
     current_lag: int
     complete: float
-    end_offset: int | None
-    log_start: int | None
-    insight: PartitionInsight
-    since_ms: int | None
-    """Since when it is in this status; None before the first evaluation of all groups."""
-    last_stable: int | None
-    """Where the partition ends for readers of committed records."""
-    conditions: list[Condition]
+    start: Entry | None
+    """The oldest commit of the window."""
+    end: Entry | None
+    """The newest commit of the window."""
+    _of: Judged = field(repr=False)
+    _at: int = field(repr=False)
 
     @property
-    def start(self) -> Entry | None:
-        """The oldest commit of the window."""
-        return self.entries[0] if self.entries else None
+    def reason(self) -> str:
+        """The rule and the numbers that it went by."""
+        return reason(self.rule, self.entries, self.current_lag, self._of.settings, self._of.judged_ms)
 
     @property
-    def end(self) -> Entry | None:
-        """The newest commit of the window."""
-        return self.entries[-1] if self.entries else None
+    def entries(self) -> list[Entry]:
+        """The window, oldest first."""
+        return entries_of(self._of.windows.window, self._at)
+
+    @property
+    def end_offset(self) -> int | None:
+        """Where the partition ends."""
+        return _known(int(self._of.windows.head[self._at]))
+
+    @property
+    def log_start(self) -> int | None:
+        """Where it begins."""
+        return _known(int(self._of.windows.log_start[self._at]))
+
+    @property
+    def last_stable(self) -> int | None:
+        """Where it ends for readers of committed records."""
+        return _known(int(self._of.windows.last_stable[self._at]))
+
+    @property
+    def insight(self) -> PartitionInsight:
+        """What can be told beside the status."""
+        told = (column[self._at].item() for column in self._of.found)
+        return PartitionInsight(*(None if value < 0 else value for value in told))
+
+    @property
+    def since_ms(self) -> int | None:
+        """Since when it is in this status; None before the first evaluation of all groups."""
+        windows = self._of.windows
+        if windows.since_s[self._at] == 0:
+            return None
+        is_same = windows.last_status[self._at] == self.status
+        return int(windows.since_s[self._at]) * 1000 if is_same else self._of.judged_ms
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """What is special about the partition, whatever its status."""
+        return conditions_of(self._of.windows, self._at, self._of.judged_ms)
 
 
 class GroupVerdict(NamedTuple):
@@ -133,7 +182,7 @@ def judge_group(
     found = insight(windows, facts.log, now_ms=now_ms, clock_skew_ms=skew_ms)
     if thresholds:
         verdicts = apply_thresholds(verdicts, windows, found, thresholds)
-    partitions = _partition_verdicts(windows, verdicts, found, settings, judged_ms)
+    partitions = _partition_verdicts(Judged(windows, verdicts, found, settings, judged_ms))
     worst = max(partitions, key=lambda one: (one.status, one.current_lag), default=None)
     return GroupVerdict(
         group=name,
@@ -147,42 +196,43 @@ def judge_group(
     )
 
 
-def _partition_verdicts(
-    windows: GroupWindows, verdicts: Verdicts, found: Insight, settings: Settings, judged_ms: int
-) -> list[PartitionVerdict]:
-    insights = zip(*(column.tolist() for column in found), strict=True)
-    judged = zip(verdicts.status.tolist(), verdicts.rule.tolist(), insights, strict=True)
-    partitions = []
-    for i, (status, rule, told) in enumerate(judged):
-        entries = entries_of(windows.window, i)
-        lag = int(windows.current_lag[i])
-        partitions.append(
-            PartitionVerdict(
-                topic=windows.topics[windows.topic[i]],
-                partition=int(windows.partition[i]),
-                owner=windows.owners[i],
-                status=Status(status),
-                rule=Rule(rule),
-                reason=reason(Rule(rule), entries, lag, settings, judged_ms),
-                entries=entries,
-                current_lag=lag,
-                complete=shortest_float(verdicts.complete[i]),
-                end_offset=_known(int(windows.head[i])),
-                log_start=_known(int(windows.log_start[i])),
-                insight=PartitionInsight(*(None if value < 0 else value for value in told)),
-                since_ms=_since_ms(windows, i, status, judged_ms),
-                last_stable=_known(int(windows.last_stable[i])),
-                conditions=conditions_of(windows, i, judged_ms),
-            )
-        )
-    return partitions
+def _partition_verdicts(of: Judged) -> list[PartitionVerdict]:
+    windows, verdicts = of.windows, of.verdicts
+    columns = zip(
+        windows.topic.tolist(),
+        windows.partition.tolist(),
+        windows.owners,
+        map(Status, verdicts.status.tolist()),
+        map(Rule, verdicts.rule.tolist()),
+        windows.current_lag.tolist(),
+        _shortest(verdicts.complete),
+        _entries_at(windows.window, np.zeros_like(windows.window.length)),
+        _entries_at(windows.window, windows.window.length - 1),
+        strict=True,
+    )
+    return [
+        PartitionVerdict(windows.topics[topic], partition, owner, status, rule, lag, complete, start, end, of, at)
+        for at, (topic, partition, owner, status, rule, lag, complete, start, end) in enumerate(columns)
+    ]
 
 
-def _since_ms(windows: GroupWindows, i: int, status: int, now_ms: int) -> int | None:
-    """Since the last evaluation of all, if it said the same; else since now."""
-    if windows.since_s[i] == 0:
-        return None
-    return int(windows.since_s[i]) * 1000 if windows.last_status[i] == status else now_ms
+def _entries_at(window: WholeWindow, place: NDArray[np.integer]) -> Iterator[Entry | None]:
+    """One entry of each window; None of those that are empty."""
+    at = (np.maximum(place, 0), np.arange(len(place)))
+    columns = (window.offset, window.timestamp_ms, window.observed_ms, window.order, window.lag)
+    if not len(window.offset):
+        yield from (None for _ in place)
+        return
+    values = zip(*(column[at].tolist() for column in columns), strict=True)
+    for length, (offset, ms, seen_ms, order, lag) in zip(window.length.tolist(), values, strict=True):
+        yield Entry(offset, ms, seen_ms, order, None if lag < 0 else lag) if length else None
+
+
+def _shortest(values: NDArray[np.float32]) -> list[float]:
+    """`shortest_float` of all; there are few different ones."""
+    different, which = np.unique(values, return_inverse=True)
+    texts = [shortest_float(value) for value in different]
+    return [texts[i] for i in which.tolist()]
 
 
 def _known(offset: int) -> int | None:

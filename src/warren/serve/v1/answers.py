@@ -282,7 +282,9 @@ def _since_ms(state: ClusterState, verdict: GroupVerdict) -> int | None:
 def _max_lag(verdict: GroupVerdict) -> models.MaxLag | None:
     known = [one for one in verdict.partitions if _lag(one) is not None]
     highest = max(known, key=lambda one: one.current_lag, default=None)
-    return highest and {"topic": highest.topic, "partition": highest.partition, "lag": highest.current_lag}
+    if highest is None:
+        return None
+    return {"topic": highest.topic, "partition": highest.partition, "lag": highest.current_lag}
 
 
 def _cause_of(verdict: GroupVerdict) -> models.Cause:
