@@ -1,0 +1,204 @@
+"""Takes events out of the outbox to their receivers: a thread for each notifier, so that none waits for another."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+from uuid import uuid4
+
+import structlog
+
+from warren.notify.batches import Grouping, next_batch
+from warren.notify.outbox import Outbox, Results, Row
+from warren.notify.pace import Pace, TokenBucket, backoff_s
+from warren.notify.receivers.contract import Outcome, Receiver, Result, retry
+from warren.periodic import Periodic
+
+log = structlog.get_logger()
+
+LOOK_S = 1.0
+"""How often a notifier without work looks whether there is some."""
+MOST_ROWS = 1_000
+PRUNE_INTERVAL_S = 3_600.0
+
+
+class Notifier(NamedTuple):
+    """Who is told, and at which pace."""
+
+    receiver: Receiver[object]
+    grouping: Grouping = Grouping()
+    pace: Pace = Pace()
+
+
+class Courier:
+    """Delivers what waits for one notifier, a message at a time."""
+
+    def __init__(
+        self,
+        name: str,
+        notifier: Notifier,
+        outbox: Outbox,
+        now_ms: Callable[[], int],
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._name = name
+        self._notifier = notifier
+        self._outbox = outbox
+        self._now_ms = now_ms
+        self._chance = chance
+        self._bucket = TokenBucket(notifier.pace)
+        self._held_until_ms = 0
+        """The receiver has asked not to hear anything before."""
+
+    def step(self) -> float:
+        """Deliver one message if there is one; in how many seconds to look again."""
+        now_ms = self._now_ms()
+        if now_ms < self._held_until_ms:
+            return (self._held_until_ms - now_ms) / 1000
+        rows = next_batch(self._waiting(now_ms), self._grouping, now_ms)
+        if not rows:
+            return LOOK_S
+        if wait_s := self._bucket.wait_s(now_ms):
+            return wait_s
+        batch = rows[0].batch or uuid4().hex
+        if self._outbox.take(rows, batch):
+            self._bucket.spend(now_ms)
+            self._write_down(rows, self._deliver(rows, batch))
+        return 0.0
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._notifier.receiver.close()
+
+    @property
+    def _grouping(self) -> Grouping:
+        return self._notifier.grouping._replace(most_events=self._notifier.receiver.most_events)
+
+    def _waiting(self, now_ms: int) -> list[Row]:
+        return self._outbox.due(self._name, now_ms, MOST_ROWS)
+
+    def _deliver(self, rows: list[Row], batch: str) -> Outcome:
+        try:
+            return self._notifier.receiver.deliver([row.event for row in rows], batch, now_ms=self._now_ms())
+        except Exception as error:  # a mistake of ours must neither end this thread nor lose the event
+            # Not what it says: that may be anything, with secrets in it.
+            return retry(f"Warren itself failed ({type(error).__name__})")
+
+    def _write_down(self, rows: list[Row], outcome: Outcome) -> None:
+        now_ms = self._now_ms()
+        told = log.bind(notifier=self._name, events=[row.event.key for row in rows])
+        if outcome.result is Result.DELIVERED:
+            self._outbox.sent(rows, now_ms)
+            if outcome.reason:
+                told.warning("delivered, but not to all", reason=outcome.reason)
+        elif outcome.result is Result.RETRY and now_ms < self._give_up_ms(rows):
+            self._retry(rows, outcome, now_ms)
+            told.warning("not delivered, to be tried again", reason=outcome.reason)
+        else:
+            reason = self._final_words(rows, outcome)
+            self._outbox.failed(rows, reason, now_ms)
+            told.error("not delivered, and not tried again", reason=reason)
+
+    def _retry(self, rows: list[Row], outcome: Outcome, now_ms: int) -> None:
+        if outcome.after_s is not None:
+            self._held_until_ms = now_ms + int(outcome.after_s * 1000)  # it speaks of us, not of this message
+            wait_s = outcome.after_s
+        else:
+            wait_s = backoff_s(rows[0].attempts + 1, self._chance())
+        due_ms = min(now_ms + int(wait_s * 1000), self._give_up_ms(rows))
+        self._outbox.retry(rows, due_ms, outcome.reason, now_ms)
+
+    def _give_up_ms(self, rows: list[Row]) -> int:
+        return rows[0].first_due_ms + int(self._notifier.pace.give_up_after_s * 1000)
+
+    def _final_words(self, rows: list[Row], outcome: Outcome) -> str:
+        if outcome.result is Result.PERMANENT:
+            return outcome.reason
+        return f"given up after {rows[0].attempts + 1} attempts; the last one: {outcome.reason}"
+
+
+class Delivery:
+    """All notifiers, and how they are doing."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        notifiers: Mapping[str, Notifier],
+        now_ms: Callable[[], int],
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._outbox = outbox
+        self._now_ms = now_ms
+        self._threads = [_Thread(name, Courier(name, one, outbox, now_ms, chance)) for name, one in notifiers.items()]
+        self._pruning = Periodic("outbox", PRUNE_INTERVAL_S, self._prune)
+
+    def start(self) -> None:
+        """Begin to deliver."""
+        self._prune()
+        self._pruning.start()
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Stop after the messages that are on their way; all others stay in the outbox."""
+        self._pruning.stop()
+        for thread in self._threads:
+            thread.tell_to_stop()
+        for thread in self._threads:
+            thread.wait()
+
+    def wake(self) -> None:
+        """Something was put into the outbox: look at once."""
+        for thread in self._threads:
+            thread.wake()
+
+    def health(self) -> dict[str, Results]:
+        """How each notifier is doing, for the API and the metrics."""
+        return {thread.name: self._outbox.results(thread.name) for thread in self._threads}
+
+    def _prune(self) -> None:
+        abandoned = self._outbox.prune(self._now_ms())
+        if abandoned:
+            log.error("events of notifiers that are no longer configured are given up", events=abandoned)
+
+
+class _Thread:
+    """Steps until it is told to stop."""
+
+    def __init__(self, name: str, courier: Courier) -> None:
+        self.name = name
+        self._courier = courier
+        self._is_stopping = False
+        self._woken = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"notifier-{name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    def tell_to_stop(self) -> None:
+        self._is_stopping = True
+        self._woken.set()
+
+    def wait(self) -> None:
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._is_stopping:
+            wait_s = self._step()
+            if wait_s:
+                self._woken.wait(min(wait_s, LOOK_S))
+                self._woken.clear()
+        self._courier.close()
+
+    def _step(self) -> float:
+        try:
+            return self._courier.step()
+        except Exception as error:  # the disk may be full: what cannot be written down is tried again later
+            log.error("delivery failed", notifier=self.name, error=f"{type(error).__name__}: {error}")
+            return LOOK_S
