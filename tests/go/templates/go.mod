@@ -1,0 +1,3 @@
+module warren.test/templates
+
+go 1.26
