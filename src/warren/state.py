@@ -17,6 +17,7 @@ import structlog
 from warren.errors import StartOverError
 from warren.groups.groups import GroupBrief, Groups, restored_groups
 from warren.groups.views import GroupType, GroupView
+from warren.model import Status
 from warren.poison import PoisonLog
 from warren.progress import STALE_AFTER_MS, Read, Reading, Staleness, own_group
 from warren.rules.clock import ClockSkew
@@ -94,6 +95,7 @@ class ClusterState:
         self._survey: Survey | None = None
         self._lock = threading.Lock()
         self._expired_ms = 0
+        self._is_evaluated = False
         self._cluster_id = ""  # Kafka's own; "" until it is known
         self.saved_ms = 0
         """When the newest snapshot was written, or the one that this was restored from; 0 if there is none."""
@@ -345,6 +347,17 @@ class ClusterState:
         with self._lock:
             return list(reversed(self._standings.changes))
 
+    @property
+    def is_evaluated(self) -> bool:
+        """Whether everything was judged since the start; what is remembered from before may no longer hold."""
+        return self._is_evaluated
+
+    def statuses(self) -> dict[str, Status]:
+        """What the last evaluation said of each group, without those that tell how far Warren itself is."""
+        with self._lock:
+            own = self._reading.own_groups
+            return {name: one.status for name, one in self._standings.groups.items() if name not in own}
+
     def standing_of(self, group: str) -> Standing | None:
         """What the last evaluation said of a group, and since when; None before the first one."""
         with self._lock:
@@ -390,6 +403,7 @@ class ClusterState:
         """Judge everything and write down what changed since the last time."""
         with self._lock:
             evaluation = self._evaluation(now_ms)
+            self._is_evaluated = True
             note_statuses(self._windows, evaluation)
             turns = self._standings.update(evaluation)
             there = [turn.code for turn in turns if turn.code >= 0]

@@ -18,8 +18,19 @@ LEVELS = ("debug", "info", "warn", "error", "panic", "fatal")
 _OTHER_LEVELS = {"warning": "warn", "trace": "debug", "dpanic": "panic"}
 _VERSION = re.compile(r"\d+(\.\d+){1,3}|")
 
-_NEEDED_OF_NOTIFIERS = {"http": ("url-open",), "email": ("server", "port", "from", "to"), "null": ()}
-_NEEDED_AT_THE_END = {"http": ("url-close", "template-close"), "email": ("template-close",), "null": ()}
+_NEEDED_OF_NOTIFIERS = {
+    "http": ("url-open", "template-open"),
+    "email": ("server", "port", "from", "to", "template-open"),
+    "slack": ("url",),
+    "teams": ("url",),
+    "pagerduty": ("token",),
+    "opsgenie": ("token",),
+    "alertmanager": ("url",),
+    "telegram": ("token", "chat"),
+    "sms": ("account", "token", "from", "to"),
+    "kafka": ("servers", "to-topic"),
+}
+_NEEDED_AT_THE_END = {"http": ("url-close", "template-close"), "email": ("template-close",)}
 
 
 def log_level(text: str) -> str:
@@ -55,9 +66,10 @@ def doubtful(values: Values) -> Iterator[Problem]:
     for name, one in modules(values, "client-profile"):
         if one.get("iam"):
             yield Problem(("client-profile", name, "iam"), "has no effect yet")
-    for section in ("notifier", "zookeeper"):
-        if section in values:
-            yield Problem((section,), "has no effect yet: nothing is sent")
+    for name, one in modules(values, "notifier"):
+        if one.get("threshold") == 1 and not one.get("report-ok"):
+            says = "means 2 here: groups that are OK are not told; report-ok = true tells them"
+            yield Problem(("notifier", name, "threshold"), says)
 
 
 def modules(values: Values, section: str) -> Iterator[tuple[str, Values]]:
@@ -86,12 +98,16 @@ def _references(values: Values) -> Iterator[Problem]:
         ("client-profile", "sasl", "sasl"),
         ("client-profile", "iam", "iam"),
         ("httpserver", "tls", "tls"),
+        ("notifier", "client-profile", "client-profile"),
     ):
         for name, one in modules(values, section):
             yield from _reference(values, (section, name, key), _text(one, key), target)
     zookeeper = values.get("zookeeper")
     if isinstance(zookeeper, dict):
         yield from _reference(values, ("zookeeper", "tls"), _text(zookeeper, "tls"), "tls")
+    alerts = values.get("alerts")
+    if isinstance(alerts, dict):
+        yield from _reference(values, ("alerts", "leader-cluster"), _text(alerts, "leader-cluster"), "cluster")
 
 
 def _reference(values: Values, key: KeyPath, name: str, target: str) -> Iterator[Problem]:

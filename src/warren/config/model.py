@@ -10,9 +10,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from warren.config.values import Listener, Regex, Seconds, SecretMap, Servers, TokenHash, Upper, ZkPath
+from warren.config.values import Listener, Regex, Seconds, SecretMap, Servers, TimeOfDay, TokenHash, Upper, ZkPath, Zone
 
 SECONDS_A_WEEK = 604_800
+
+NotifierClass = Literal[
+    "http", "email", "null", "slack", "teams", "pagerduty", "opsgenie", "alertmanager", "telegram", "sms", "kafka"
+]
+Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 
 def key(default: Any, says: str, **limits: Any) -> Any:
@@ -162,7 +167,10 @@ class Consumer(Section):
 class Notifier(Section):
     """`[notifier.NAME]`: who is told about groups in trouble."""
 
-    class_name: Literal["http", "email", "null"] = Field(description="http, email or null", examples=["null"])
+    class_name: NotifierClass = Field(
+        description="http, email, null, slack, teams, pagerduty, opsgenie, alertmanager, telegram, sms or kafka",
+        examples=["null"],
+    )
     interval: Seconds = key(60, "seconds between two evaluations of a group")
     threshold: Literal[1, 2, 3] = key(2, "the status from which on is sent: 1 OK, 2 WARN, 3 ERR")
     send_interval: int | None = key(None, "seconds between two messages of one incident; not set: interval", ge=0)
@@ -171,10 +179,8 @@ class Notifier(Section):
     group_allowlist: Regex = key("", "only groups in which this is found; empty: all")
     group_denylist: Regex = key("", "not the groups in which this is found; empty: none")
     extras: SecretMap = key({}, "texts that templates can use, by name")
-    template_open: str = Field(
-        description="file of the template for an incident that is open", min_length=1, examples=["open.tmpl"]
-    )
-    template_close: str = key("", "file of the template for its end; needed with send-close")
+    template_open: str = key("", "http, email: file of the template for an incident that is open")
+    template_close: str = key("", "http, email: file of the template for its end; needed with send-close")
     url_open: SecretStr = key(SecretStr(""), "http: where to; a template, too")
     url_close: SecretStr = key(SecretStr(""), "http: where to at the end; needed with send-close")
     method_open: str = key("POST", "http: the method")
@@ -191,7 +197,49 @@ class Notifier(Section):
     port: int = key(0, "email: its port", ge=0, le=65_535)
     auth_type: Literal["", "plain", "crammd5"] = key("", "email: plain, crammd5 or nothing")
     from_: str = key("", "email: the sender", alias="from")
-    to: str = key("", "email: receivers with commas between them")
+    to: str = key("", "email: receivers with commas between them; sms: the number")
+    url: SecretStr = key(SecretStr(""), "slack, teams, alertmanager: the address; others: another than the usual one")
+    token: SecretStr = key(SecretStr(""), "pagerduty: routing key; opsgenie: API key; telegram, sms: token")
+    chat: str = key("", "telegram: id of the chat")
+    account: str = key("", "sms: the account")
+    labels: dict[str, str] = key({}, "alertmanager: labels that every alert gets")
+    servers: Servers = key([], "kafka: host:port of some brokers")
+    client_profile: str = key("", "kafka: name of a [client-profile.NAME]")
+    to_topic: str = key("", "kafka: the topic that events are written to")
+    cluster: Regex = key("", "only clusters in whose name this is found; empty: all (Warren)")
+    topic: Regex = key("", "only groups that read a topic in which this is found; empty: all (Warren)")
+    owner: Regex = key("", "only groups with a member on a host in which this is found; empty: all (Warren)")
+    damp: int = key(0, "seconds that trouble, or its end, must last before it is told (Warren)", ge=0)
+    wait: int = key(0, "seconds to wait for more that goes into the same message (Warren)", ge=0)
+    group_by: Literal["", "cluster", "owner", "topic", "all"] = key(
+        "", "cluster, owner, topic or all: what goes into the same message; empty: a message for each (Warren)"
+    )
+    per_minute: float = key(60.0, "messages at most; others wait (Warren)", gt=0)
+    give_up_after: Seconds = key(86_400, "seconds after which a message is no longer tried (Warren)")
+    report_ok: bool = key(False, "groups that are OK are told, too, every send-interval (Warren)")
+
+
+class Maintenance(Section):
+    """`[maintenance.NAME]`: times that come again and again in which nobody is told."""
+
+    days: list[Day] = key(["mon", "tue", "wed", "thu", "fri", "sat", "sun"], "days of the week on which it begins")
+    start: TimeOfDay = Field(description="time of the day at which it begins", examples=["22:00"])
+    duration: Seconds = Field(description="seconds that it lasts", examples=[3600])
+    zone: Zone = key("UTC", "time zone of start and days")
+    cluster: Regex = key("", "clusters in whose name this is found; empty: all")
+    group: Regex = key("", "groups in whose name this is found; empty: all")
+    topic: Regex = key("", "groups that read a topic in which this is found; empty: all")
+
+
+class Alerts(Section):
+    """`[alerts]`: what all notifiers have in common."""
+
+    page_url: str = key("", "address of this Warren as people see it; messages link to it")
+    leader: Literal["auto", "none", "zookeeper", "kafka"] = key(
+        "auto", "how several Warrens agree on the one that sends; auto: zookeeper if [zookeeper] has servers, else none"
+    )
+    leader_cluster: str = key("", "kafka: name of a [cluster.NAME]; empty: the first")
+    keep_incidents: Seconds = key(30 * 86_400, "seconds that incidents are kept after their end")
 
 
 class Rules(Section):
@@ -261,6 +309,8 @@ class Config(Section):
     cluster: dict[str, Cluster] = Field(default_factory=dict)
     consumer: dict[str, Consumer] = Field(default_factory=dict)
     notifier: dict[str, Notifier] = Field(default_factory=dict)
+    maintenance: dict[str, Maintenance] = Field(default_factory=dict)
+    alerts: Alerts = Alerts()
     rules: dict[str, Rules] = Field(default_factory=dict)
     threshold: dict[str, ThresholdRule] = Field(default_factory=dict)
     security: Security = Security()

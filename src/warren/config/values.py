@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
@@ -88,6 +89,22 @@ def _is_token_hash(text: str) -> str:
     return text
 
 
+def _is_time(text: str) -> str:
+    if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", text):
+        message = 'must be a time of the day, such as "22:30"'
+        raise ValueError(message)
+    return text
+
+
+def _is_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        message = 'must be a time zone, such as "Europe/Berlin"'
+        raise ValueError(message) from error
+    return name
+
+
 Upper = BeforeValidator(_upper)
 """For words that do not know upper and lower case."""
 Regex = Annotated[str, AfterValidator(_compiles)]
@@ -95,6 +112,8 @@ Server = Annotated[str, AfterValidator(_is_server)]
 Servers = Annotated[list[Server], BeforeValidator(_split)]
 Listener = Annotated[str, AfterValidator(_is_listener)]
 ZkPath = Annotated[str, AfterValidator(_is_zk_path)]
+TimeOfDay = Annotated[str, AfterValidator(_is_time)]
+Zone = Annotated[str, AfterValidator(_is_zone)]
 Seconds = Annotated[int, Field(ge=1)]
 TokenHash = Annotated[str, AfterValidator(_is_token_hash)]
 SecretMap = dict[str, SecretStr]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import structlog
@@ -27,7 +27,7 @@ PRUNE_INTERVAL_S = 3_600.0
 class Notifier(NamedTuple):
     """Who is told, and at which pace."""
 
-    receiver: Receiver[object]
+    receiver: Receiver[Any]
     grouping: Grouping = Grouping()
     pace: Pace = Pace()
 

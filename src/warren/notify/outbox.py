@@ -166,6 +166,11 @@ class Outbox:
             )
             return cursor.rowcount
 
+    def was_tried(self, notifier: str, incident: str) -> bool:
+        """Whether anything about an incident may have arrived."""
+        query = "SELECT 1 FROM outbox WHERE notifier = ? AND incident = ? AND attempts > 0 LIMIT 1"
+        return bool(self._database.read(query, (notifier, _column(incident))))
+
     def results(self, notifier: str) -> Results:
         """How a notifier has been doing, over all restarts."""
         waiting = "SELECT count(*), min(first_due_ms) FROM outbox WHERE notifier = ? AND state = 'waiting'"
