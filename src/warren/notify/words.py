@@ -186,11 +186,11 @@ def cut(text: str, limit: int) -> str:
 
 
 def for_slack(text: str) -> str:
-    """As Slack wants it in mrkdwn; in a name nothing is then a link, a mention or a channel.
+    """As Slack wants it in mrkdwn; nothing in a name is then a link, a mention or a channel.
 
-    Signs for bold and the like have no escape there, so a character of no width keeps them from meaning anything.
+    Signs for bold and the like have no escape there, and are left as they are: people copy names.
     """
-    return re.sub(r"([*_~`])", "\u200b\\1", html.escape(text, quote=False))
+    return html.escape(text, quote=False)
 
 
 def for_telegram(text: str) -> str:

@@ -38,6 +38,11 @@ class Trust:
             self._add(context)
         return context
 
+    def check(self) -> None:
+        """`ConfigError` if the extra file cannot be used."""
+        if self.extra_ca and not self.noverify:
+            self.context()
+
     def _add(self, context: ssl.SSLContext) -> None:
         try:
             context.load_verify_locations(cafile=self.extra_ca)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
@@ -28,8 +29,12 @@ class Hider:
 
 def secrets_of_url(url: str) -> Iterator[str]:
     """An address that is secret as a whole, and the pieces of it that could be repeated without the rest."""
-    parts = urlsplit(url)
     yield url
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        yield from (piece for piece in re.split("[/?&=]", url) if len(piece) >= TELLING_LENGTH)
+        return
     yield f"{parts.path}?{parts.query}" if parts.query else (parts.path if len(parts.path) > 1 else "")
     yield parts.password or ""
     pieces = [*parts.path.split("/"), *(value for _, value in parse_qsl(parts.query))]

@@ -22,7 +22,7 @@ from warren.notify.receivers.connection import SYSTEM, Deadline, Trust, cut_off_
 from warren.notify.receivers.contract import DELIVERED, Outcome, Receiver, Result, UnsendableError, permanent, retry
 from warren.notify.receivers.hiding import secrets_of_login
 from warren.notify.receivers.web import told
-from warren.notify.words import readable
+from warren.notify.words import one_line, readable
 
 CONNECT_S = 10.0
 TLS_AT_ONCE = 465
@@ -68,7 +68,7 @@ class Email(Receiver[EmailMessage]):
             message = f"auth-type {settings.auth_type!r} is not known."
             raise ConfigError(message, hint="Write plain, crammd5, or nothing.")
         self._settings = settings
-        self._tls = settings.trust.context()
+        settings.trust.check()
         self._to = [address for _, address in getaddresses([settings.to]) if address]
         self._from = parseaddr(settings.from_address)[1]
         if not self._to or not self._from:
@@ -139,7 +139,7 @@ class Email(Receiver[EmailMessage]):
     def _open(self) -> smtplib.SMTP:
         server, port = self._settings.server, self._settings.port
         if port == TLS_AT_ONCE:
-            return smtplib.SMTP_SSL(server, port, timeout=CONNECT_S, context=self._tls)
+            return smtplib.SMTP_SSL(server, port, timeout=CONNECT_S, context=self._settings.trust.context())
         return smtplib.SMTP(server, port, timeout=CONNECT_S)
 
     def _start_tls(self, smtp: smtplib.SMTP) -> bool:
@@ -149,7 +149,7 @@ class Email(Receiver[EmailMessage]):
             return True
         if not smtp.has_extn("starttls"):
             return False
-        smtp.starttls(context=self._tls)
+        smtp.starttls(context=self._settings.trust.context())
         smtp.ehlo()
         return True
 
@@ -178,7 +178,7 @@ def read_letter(text: str) -> Letter:
         raise UnsendableError(message)
     first, _, rest = text.partition("\n")
     headers, body = _split_headers(rest.split("\n"))
-    return Letter(first.removeprefix(SUBJECT).strip(), _kind(headers.get("content-type", "text/plain")), body)
+    return Letter(one_line(first.removeprefix(SUBJECT)).strip(), _kind(headers.get("content-type", "text/plain")), body)
 
 
 def _split_headers(lines: list[str]) -> tuple[dict[str, str], str]:

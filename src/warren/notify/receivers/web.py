@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
@@ -99,8 +100,13 @@ class WebClient:
 
     def __init__(self, settings: WebSettings) -> None:
         self._settings = settings
-        self._tls = settings.trust.context()
+        settings.trust.check()
         self._kept: _Connection | None = None
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        """When it is needed: the system's authorities take some time to read, and many addresses are plain HTTP."""
+        return self._settings.trust.context()
 
     def post(self, request: Request, key: str, refine: Refine) -> Outcome:
         """Send a message; what its answer means, to this receiver in particular."""
@@ -169,7 +175,7 @@ class WebClient:
         connection.http.request(request.method, target, request.body if has_body else None, headers)
         response = connection.http.getresponse()
         body = response.read(MAX_ANSWER_BYTES)
-        if not response.isclosed() or response.will_close:
+        if not response.isclosed() or response.will_close or self._settings.disable_http_keepalive:
             self.close()  # what is left of it would be taken for the next answer
         return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, body)
 
@@ -178,7 +184,7 @@ class WebClient:
             self._kept.sock.settimeout(deadline.left_s())
             return self._kept
         self.close()
-        self._kept = _open(origin, self._tls, deadline, self._settings.keepalive_s)
+        self._kept = _open(origin, lambda: self._tls, deadline, self._settings.keepalive_s)
         return self._kept
 
 
@@ -202,7 +208,7 @@ class _Connection(NamedTuple):
         return f"{self.origin.scheme}://{self.origin.authority}{path}" if self.is_proxied else path
 
 
-def _open(origin: Origin, tls: ssl.SSLContext, deadline: Deadline, keepalive_s: int) -> _Connection:
+def _open(origin: Origin, tls: Callable[[], ssl.SSLContext], deadline: Deadline, keepalive_s: int) -> _Connection:
     proxy = proxy_for(origin)
     if proxy is not None and (proxy.scheme != "http" or not proxy.hostname):
         message = "the proxy of the environment is not of the form http://host:port"
@@ -213,7 +219,7 @@ def _open(origin: Origin, tls: ssl.SSLContext, deadline: Deadline, keepalive_s: 
         if proxy is not None and origin.scheme == "https":
             with cut_off_at(deadline, sock):
                 tunnel(sock, origin, proxy)
-        sock = _with_tls(sock, origin, tls, deadline) if origin.scheme == "https" else sock
+        sock = _with_tls(sock, origin, tls(), deadline) if origin.scheme == "https" else sock
     except BaseException:
         sock.close()
         raise
