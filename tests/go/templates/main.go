@@ -46,11 +46,10 @@ type result struct {
 	Error  string  `json:"error,omitempty"`
 	Line   int     `json:"line,omitempty"`
 	Column *int    `json:"column,omitempty"` // from 0, in bytes
-	Said   string  `json:"said,omitempty"`
 }
 
 var (
-	address  = regexp.MustCompile(`0xc[0-9a-f]{6,}`)
+	address  = regexp.MustCompile(`0x[0-9a-f]{9,}`)
 	location = regexp.MustCompile(`^template: [^:]*:(\d+)(?::(\d+))?: `)
 )
 
@@ -163,13 +162,12 @@ func message(data input) any {
 }
 
 func failure(kind string, err error) result {
-	said := address.ReplaceAllString(err.Error(), "0xADDRESS")
-	found := location.FindStringSubmatch(said)
+	found := location.FindStringSubmatch(err.Error())
 	if found == nil {
-		return result{Error: kind, Said: said}
+		return result{Error: kind}
 	}
 	line, _ := strconv.Atoi(found[1])
-	failed := result{Error: kind, Line: line, Said: said}
+	failed := result{Error: kind, Line: line}
 	if found[2] != "" {
 		column, _ := strconv.Atoi(found[2])
 		failed.Column = &column

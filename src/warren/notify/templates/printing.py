@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from warren.notify.templates import floats, layouts, methods, quoting
 from warren.notify.templates.errors import Failure, Problem
-from warren.notify.templates.times import clock
+from warren.notify.templates.times import UTC_ZONE, ZERO_S, clock
 from warren.notify.templates.values import (
+    GoType,
     Integer,
     Kind,
     List,
@@ -23,6 +24,7 @@ from warren.notify.templates.values import (
 
 MAX_OUTPUT_BYTES = 1_000_000
 NIL = b"<nil>"
+_LOCATION = GoType("*time.Location", Kind.POINTER)
 _BASES = {"v": "d", "d": "d", "b": "b", "o": "o", "O": "o", "x": "x", "X": "X"}
 _PREFIXES = {"b": "0b", "x": "0x", "X": "0X"}
 
@@ -326,12 +328,12 @@ class Printer:
 
     def _inside_of_time(self, value: Moment, verb: str, depth: int) -> None:
         """A time for verbs that its method String does not know: the numbers it is made of in Go."""
+        zone = Pointer(None, _LOCATION, 0 if value.zone is UTC_ZONE else 0x1000000)
         self.write(b"{")
-        for index, one in enumerate((Integer(value.nanos), Integer(value.seconds + 62_135_596_800))):
+        for index, one in enumerate((Integer(value.nanos), Integer(value.seconds - ZERO_S), zone)):
             self._separate(index)
             self._value(one, verb, depth + 1)
-        self._separate(1)
-        self.write(NIL + b"}")
+        self.write(b"}")
 
 
 def _with_point(number: str, verb: str, precision: int | None) -> str:
