@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from warren.notify.templates import Problem, TemplateError, helper_functions, notification_data, parse_template
+from warren.notify.templates import TemplateError, helper_functions, notification_data, parse_template
 from warren.notify.templates.times import named_zone
 from warren.notify.templates.values import Struct
 
