@@ -32,8 +32,9 @@ DATA = {name: data_called(name) for name in ("trouble", "fine", "bare")}
 
 def outcome(case: dict[str, Any]) -> dict[str, Any]:
     """What came of a case, in the words of the Go program."""
+    content = (GOLDEN / case["file"]).read_text() if "file" in case else case["template"]
     try:
-        template = parse_template(case["template"], "t", {} if case.get("url") else helper_functions(ZONE))
+        template = parse_template(content, "t", {} if case.get("url") else helper_functions(ZONE))
     except TemplateError as error:
         return {"error": "parse", "line": error.line}
     try:

@@ -27,6 +27,7 @@ import (
 type testCase struct {
 	Name     string `json:"name"`
 	Template string `json:"template"`
+	File     string `json:"file"` // instead of a template, from the directory that is given
 	Data     string `json:"data"`
 	URL      bool   `json:"url"` // a template of a URL, which has no helpers
 }
@@ -109,6 +110,11 @@ func main() {
 	for _, one := range cases {
 		if _, again := results[one.Name]; again {
 			log.Fatalf("two cases are called %q", one.Name)
+		}
+		if one.File != "" {
+			content, err := os.ReadFile(filepath.Join(directory, one.File))
+			check(err)
+			one.Template = string(content)
 		}
 		results[one.Name] = run(one, data[one.Data])
 	}
