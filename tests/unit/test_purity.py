@@ -39,3 +39,14 @@ def test_pure_packages_import_only_each_other_downwards(path: Path) -> None:
         assert top in ALLOWED | sys.stdlib_module_names - IMPURE_STANDARD, module
         if top == "warren" and module not in ("warren.errors", "warren.model", "warren.patterns"):
             assert module.split(".")[1] in DOWNWARDS[path.parent.name], module
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "notify" / "templates").glob("*.py")), ids=str)
+def test_templates_neither_read_nor_write_nor_ask_the_clock_but_in_one_place_each(path: Path) -> None:
+    """A file is read in `template.py`, and the machine's zone is asked for in `times.py`."""
+    allowed = {"template.py": {"pathlib"}, "times.py": {"time", "datetime"}}.get(path.name, set())
+    for module in imports_of(path):
+        top = module.split(".")[0]
+        assert top in ({"numpy", "warren"} | sys.stdlib_module_names) - IMPURE_STANDARD - {"pathlib"} | allowed, module
+        if top == "warren":
+            assert module.startswith(("warren.notify.templates", "warren.errors", "warren.serve")), module

@@ -16,9 +16,10 @@ from warren.notify.templates.data import notification_data
 from warren.notify.templates.errors import Problem, TemplateError
 from warren.notify.templates.helpers import helper_functions
 from warren.notify.templates.samples import sample_data
-from warren.notify.templates.template import Template, check_template, load_template, parse_template
+from warren.notify.templates.template import SHIPPED, Template, check_template, load_template, parse_template
 
 __all__ = [
+    "SHIPPED",
     "Problem",
     "Template",
     "TemplateError",

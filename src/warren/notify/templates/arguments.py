@@ -55,9 +55,9 @@ def fitting(value: Value | None, wanted: Wanted) -> Value | None:
         return value
     if isinstance(value, Pointer) and value.type.element is wanted:
         if value.target is None:
-            raise Failure(Problem.DATA, f"a nil pointer stands where a {wanted} is wanted")
+            raise Failure(Problem.DATA, f"a nil pointer stands where {wanted} is wanted")
         return value.target
-    raise Failure(Problem.TYPE, f"a {wanted} is wanted here, and this is a {value.type}", _hint(value.type, wanted))
+    raise Failure(Problem.TYPE, f"{wanted} is wanted here, and this is {value.type}", _hint(value.type, wanted))
 
 
 def _hint(given: GoType, wanted: GoType) -> str:
@@ -67,7 +67,7 @@ def _hint(given: GoType, wanted: GoType) -> str:
 
 def _check_nil(wanted: GoType, what: str) -> None:
     if wanted.kind not in _CAN_BE_NIL:
-        raise Failure(Problem.TYPE, f"a {wanted} is wanted here, and this is {what}")
+        raise Failure(Problem.TYPE, f"{wanted} is wanted here, and this is {what}")
 
 
 def literal(node: nodes.Nil | Constant, wanted: Wanted) -> Value | None:
@@ -80,7 +80,7 @@ def literal(node: nodes.Nil | Constant, wanted: Wanted) -> Value | None:
         return constant(node)
     found = _adapted(node, wanted)
     if found is None:
-        raise Failure(Problem.TYPE, f"a {wanted} is wanted here, and not this")
+        raise Failure(Problem.TYPE, f"{wanted} is wanted here, and not this")
     return found
 
 

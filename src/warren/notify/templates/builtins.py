@@ -152,9 +152,8 @@ def _js(given: Given) -> Value:
 def _js_escaped(one: str) -> str:
     if one in _JS:
         return _JS[one]
-    if is_stray_byte(one):
-        return "\ufffd"
-    return one if one.isprintable() and one >= " " else f"\\u{ord(one):04X}"
+    is_kept = is_stray_byte(one) or (one.isprintable() and one >= " ")
+    return one if is_kept else f"\\u{ord(one):04X}"
 
 
 def _urlquery(given: Given) -> Value:

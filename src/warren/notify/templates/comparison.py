@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warren.notify.templates.errors import Failure, Problem
-from warren.notify.templates.values import Integer, List, Moment, Pointer, Real, Table, Text, Truth, Value
+from warren.notify.templates.values import GoType, Integer, Kind, Moment, Pointer, Real, Text, Truth, Value
 
 
 def equal(first: Value | None, others: list[Value | None]) -> bool:
@@ -22,9 +22,14 @@ def _same(first: Value | None, second: Value | None) -> bool:
         raise _incompatible(first, second)
     if isinstance(first, Pointer) and isinstance(second, Pointer):
         return first.type is second.type and first.address == second.address
-    if isinstance(second, Table | List):
+    if not _is_comparable(second.type):
         raise Failure(Problem.TYPE, f"values of type {second.type} cannot be compared")
     return first.type is second.type and _contents(first) == _contents(second)
+
+
+def _is_comparable(type: GoType) -> bool:  # noqa: A002 - it is the type
+    """Whether Go has == for a type: not for maps and slices, and not for what holds one."""
+    return type.kind not in (Kind.MAP, Kind.SLICE) and all(_is_comparable(field.type) for field in type.fields)
 
 
 def _is_nil(value: Value | None) -> bool:

@@ -9,9 +9,11 @@ from warren.notify.templates.errors import Failure, Problem
 from warren.notify.templates.nodes import Number
 
 _WHOLE = re.compile(r"[+-]?(?:0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO]?(?:_?[0-7])+|0|[1-9](?:_?[0-9])*)")
-_DECIMAL_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_HEXADECIMAL_FLOAT = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
-_HEXADECIMAL_UNDERSCORES = re.compile(r"(?<=[0-9a-fA-FxX])_(?=[0-9a-fA-F])")
+_DIGITS, _HEX_DIGITS = r"[0-9](?:_?[0-9])*", r"[0-9a-fA-F](?:_?[0-9a-fA-F])*"
+_DECIMAL_FLOAT = re.compile(rf"[+-]?(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?")
+_HEXADECIMAL_FLOAT = re.compile(
+    rf"[+-]?0[xX]_?(?:{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})[pP][+-]?{_DIGITS}"
+)
 _ESCAPE = re.compile(
     r"\\(?:x(?P<byte>[0-9a-fA-F]{2})|(?P<octal>[0-7]{3})|u(?P<short>[0-9a-fA-F]{4})|U(?P<long>[0-9a-fA-F]{8})"
     r"|(?P<one>[abfnrtv\\'\"]))"
@@ -57,13 +59,13 @@ def _integer(source: str) -> int:
 
 
 def _float(source: str) -> float | None:
+    digits = source.replace("_", "")
     if _DECIMAL_FLOAT.fullmatch(source):
-        return float(source)
-    joined = _HEXADECIMAL_UNDERSCORES.sub("", source)
-    if not _HEXADECIMAL_FLOAT.fullmatch(joined):
+        return float(digits)
+    if not _HEXADECIMAL_FLOAT.fullmatch(source):
         return None
     try:
-        return float.fromhex(joined)
+        return float.fromhex(digits)
     except OverflowError:
         return None
 

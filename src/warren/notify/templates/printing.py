@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 from warren.notify.templates import floats, layouts, methods, quoting
 from warren.notify.templates.errors import Failure, Problem
-from warren.notify.templates.times import clock
+from warren.notify.templates.times import UTC_ZONE, ZERO_S, clock
 from warren.notify.templates.values import (
+    INT64,
+    UINT64,
+    GoType,
     Integer,
     Kind,
     List,
@@ -23,6 +26,9 @@ from warren.notify.templates.values import (
 
 MAX_OUTPUT_BYTES = 1_000_000
 NIL = b"<nil>"
+_SOME_ADDRESS = 0xC000008000
+"""Of what has no address here; in Go it is another one each time."""
+_LOCATION = GoType("*time.Location", Kind.POINTER)
 _BASES = {"v": "d", "d": "d", "b": "b", "o": "o", "O": "o", "x": "x", "X": "X"}
 _PREFIXES = {"b": "0b", "x": "0x", "X": "0X"}
 
@@ -310,7 +316,9 @@ class Printer:
             self._address(value, verb)
 
     def _address(self, value: Value, verb: str) -> None:
-        if not isinstance(value, Pointer):
+        if isinstance(value, Table | List):
+            self._in_base(_SOME_ADDRESS, "x", sharp=not self.flags.sharp)
+        elif not isinstance(value, Pointer):
             self.wrong_verb(value, verb)
         elif verb == "v" and self.flags.go_syntax:
             inside = f"0x{value.address:x}" if value.address else "nil"
@@ -326,12 +334,13 @@ class Printer:
 
     def _inside_of_time(self, value: Moment, verb: str, depth: int) -> None:
         """A time for verbs that its method String does not know: the numbers it is made of in Go."""
+        zone = Pointer(None, _LOCATION, 0 if value.zone is UTC_ZONE else _SOME_ADDRESS)
+        inside: tuple[Value, ...] = (Integer(value.nanos, UINT64), Integer(value.seconds - ZERO_S, INT64), zone)
         self.write(b"{")
-        for index, one in enumerate((Integer(value.nanos), Integer(value.seconds + 62_135_596_800))):
+        for index, one in enumerate(inside):
             self._separate(index)
             self._value(one, verb, depth + 1)
-        self._separate(1)
-        self.write(NIL + b"}")
+        self.write(b"}")
 
 
 def _with_point(number: str, verb: str, precision: int | None) -> str:
@@ -339,8 +348,9 @@ def _with_point(number: str, verb: str, precision: int | None) -> str:
     mark = "p" if verb in "xX" else "e"
     cut = number.lower().find(mark)
     mantissa, tail = (number, "") if cut < 0 else (number[:cut], number[cut:])
-    shown = sum(one.isdigit() for one in mantissa.lstrip("0.") if verb in "gG") or int(verb in "gG")
-    wanted = (6 if precision is None else precision) if verb in "gG" else 0
+    keeps_zeros = verb in "gGx"
+    shown = len(mantissa.lstrip("0.").replace(".", "")) or 1  # the x of 0x counts, too
+    wanted = (6 if precision is None else precision) if keeps_zeros else 0
     if "." not in mantissa:
         mantissa += "."
     return mantissa + "0" * max(wanted - shown, 0) + tail

@@ -16,14 +16,15 @@ def sample_data(extras: Mapping[str, str]) -> tuple[Struct, ...]:
     """The samples, with the extras that are configured."""
     id_ = "00000000-0000-4000-8000-000000000000"
     return (
-        notification_data("local", "orders", id_, _START_MS, extras, _in_trouble()),
+        notification_data("local", "orders", id_, _START_MS, extras, in_trouble()),
         notification_data("local", "orders", "", None, extras, _status("OK", [], _partition(0, "OK", lag=0))),
         notification_data("local", "orders", id_, _START_MS, extras, _status("OK", [], None)),
         notification_data("local", "orders", id_, _START_MS, extras, _hardly_known()),
     )
 
 
-def _in_trouble() -> dict[str, Any]:
+def in_trouble() -> dict[str, Any]:
+    """The status of a group with partitions in all kinds of trouble."""
     partitions = [_partition(number, status, lag=100 * number) for number, status in enumerate(_STATUSES)]
     return _status("ERR", partitions, partitions[-1])
 

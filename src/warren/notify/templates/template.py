@@ -15,6 +15,9 @@ from warren.notify.templates.parser import parse
 from warren.notify.templates.times import MACHINE_ZONE
 from warren.notify.templates.values import Function, Value, Zone
 
+SHIPPED = Path(__file__).parents[1] / "shipped"
+"""Where the templates are that come with Warren."""
+
 
 @dataclass(frozen=True)
 class Template:

@@ -14,9 +14,9 @@ DAY_S = 86_400
 _DAYS_BEFORE_1970 = 719_468  # since 1 March of the year 0, from where leap days come last
 _DAYS_IN_400_YEARS = 146_097
 _YEAR_LIMIT = 100_000
-_ZERO_S = -62_135_596_800
+ZERO_S = -62_135_596_800
 """The zero time of Go: 1 January of the year 1."""
-_FIRST_S, _LAST_S = _ZERO_S + DAY_S, 253_402_000_000
+_FIRST_S, _LAST_S = ZERO_S + DAY_S, 253_402_000_000
 """The years that Python has; before and after them a zone is taken to be as at their ends."""
 
 
@@ -41,7 +41,7 @@ def _machine_offset(seconds: int) -> Offset:
     try:
         there = time.localtime(seconds)
     except (OverflowError, OSError):  # beyond what the system can tell
-        there = time.localtime(_ZERO_S)
+        there = time.localtime(ZERO_S)
     return Offset(there.tm_gmtoff, there.tm_zone)
 
 
@@ -62,12 +62,12 @@ def named_zone(name: str) -> Zone:
 
 def zero_time(local: Zone) -> Moment:
     """The time of an incident that there is not."""
-    return Moment(_ZERO_S, 0, UTC_ZONE, local)
+    return Moment(ZERO_S, 0, UTC_ZONE, local)
 
 
 def is_zero(moment: Moment) -> bool:
     """Whether it is the zero time."""
-    return moment.seconds == _ZERO_S and moment.nanos == 0
+    return moment.seconds == ZERO_S and moment.nanos == 0
 
 
 def at_ms(milliseconds: int, local: Zone) -> Moment:
