@@ -17,6 +17,7 @@ from warren.errors import SetupError, WarrenError
 from warren.keeper import Keeper
 from warren.logs import LogLevel
 from warren.look import Look
+from warren.notify.service import Alerts
 from warren.parallel import run_in_parallel
 from warren.patterns import GroupFilter, compile_pattern
 from warren.progress import STALE_AFTER_MS
@@ -69,6 +70,7 @@ class App:
         self._stopping = threading.Event()
         self.finished = threading.Event()
         self._keeper = Keeper(self.clusters, home / "snapshots", config.warren.snapshot_interval, now_ms)
+        self.alerts = Alerts(config, self.clusters, home, now_ms)
         self._watch = Watch(self.clusters, config.warren.evaluate_interval, now_ms)
         self._look = Look(self.clusters, lambda name: _client(self.config, name), LOOK_INTERVAL_S)
         self._reaper = Reaper(self.clusters, lambda: self.config, now_ms)
@@ -86,6 +88,7 @@ class App:
         self._watch.start()
         self._look.start()
         self._reaper.start()
+        self.alerts.start()
         threading.Thread(target=self._start_pipeline, name="pipeline", daemon=True).start()
 
     def stop(self) -> None:
@@ -94,6 +97,7 @@ class App:
         stops = [query.stop for query in self._all_queries()] + [listener.stop for listener in self.listeners]
         run_in_parallel(stops, limit_s=2)
         self._watch.stop()
+        self.alerts.stop()
         self._look.stop()
         self._reaper.stop()
         self._keeper.stop()
@@ -119,16 +123,15 @@ class App:
         """Read the configuration again and take it on; a wrong one changes nothing, and is told."""
         with self._changing:  # from before it is read: of two at once the one that has read last must come last
             try:
-                config = load()
+                self.reload(load())
             except WarrenError as error:
                 log.error("the configuration is wrong, so everything stays as it is", error=str(error))
-            else:
-                self.reload(config)
 
     def reload(self, config: Config) -> None:
         """Take on another configuration while running; no window of a cluster that stays is lost."""
         with self._changing:
             found = changes(self.config, config)
+            self.alerts.reload(config)  # first: wrong templates are found here, and nothing has changed yet
             self.config = config
             self.level.set(config.logging.level)
             for name in found.removed:

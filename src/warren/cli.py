@@ -89,8 +89,10 @@ def check_config(
     """Say what a configuration comes to, and where each value is from, without connecting to anything."""
     from warren.config.effective import as_text, effective
     from warren.config.load import load_directory
+    from warren.notify.setup import make_notifiers
 
     loaded = load_directory(directory, os.environ)
+    loaded.warnings.extend(make_notifiers(loaded.config).warnings)
     found = list(effective(loaded))
     if as_json:
         rows = [one._asdict() for one in found]

@@ -179,7 +179,6 @@ def test_a_published_file_with_a_client_profile_is_taken_with_a_warning_for_each
         "burrow.toml:9: logging.maxbackups: is called max-backups now",
         "burrow.toml:10: logging.maxage: is called max-age now",
         "burrow.toml:11: logging.use-localtime: is called use-local-time now",
-        "burrow.toml:14: zookeeper: has no effect yet: nothing is sent",
         "burrow.toml:21: client-profile.logis-dev-client.kafka-version: is written 0.10.2.0 now; "
         "Warren asks the brokers, so it can be left out",
         "burrow.toml:35: consumer.logis-dev.group-blacklist: is called group-denylist now",

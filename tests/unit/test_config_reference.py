@@ -85,7 +85,8 @@ extras = {api_key = "hunter2"}
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_check_config_shows_no_secret(tmp_path: Path, options: list[str]) -> None:
-    (tmp_path / "burrow.toml").write_text(SECRETS)
+    (tmp_path / "open.tmpl").write_text("{{.Group}}")
+    (tmp_path / "burrow.toml").write_text(SECRETS.replace('"a"', f'"{tmp_path / "open.tmpl"}"'))
     answer = CliRunner().invoke(cli, ["check-config", str(tmp_path), *options])
 
     assert answer.exit_code == 0

@@ -46,6 +46,8 @@ def _later(old: Config, new: Config) -> list[str]:
         "general.stdout-logfile": (old.general.stdout_logfile, new.general.stdout_logfile),
         "logging": (old.logging.model_dump(include=files), new.logging.model_dump(include=files)),
         "httpserver": (old.httpserver, new.httpserver),
+        "zookeeper": (old.zookeeper, new.zookeeper),
+        "alerts.leader": (old.alerts.leader, new.alerts.leader),
         "warren": (old.warren, new.warren),
     }
     return [name for name, (before, after) in parts.items() if before != after]

@@ -173,8 +173,8 @@ class Coordinator(Periodic):
 
     def _takes_back(self, name: str, event: Event) -> bool:
         """Whether nobody has heard of an incident yet: then nobody hears of its end."""
-        dropped = self._outbox.drop(name, event.incident)
-        if not dropped or self._outbox.was_tried(name, event.incident):
+        dropped = self._outbox.drop(name, event.incident, event.at_ms)
+        if not dropped or self._outbox.has_any(name, event.incident):
             return False
         self.incidents.untell(name, event.incident)
         return True
@@ -183,7 +183,7 @@ class Coordinator(Periodic):
         """Whether trouble is back before its end was told: then neither is."""
         last = self.incidents.last_closed(event.cluster, event.group)
         told: Told | None = self.incidents.told(name, last.id) if last else None
-        if last is None or told is None or not self._outbox.drop(name, last.id):
+        if last is None or told is None or not self._outbox.drop(name, last.id, event.at_ms):
             return False
         self.incidents.tell(name, event.incident, told.at_ms)
         return True

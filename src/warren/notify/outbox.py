@@ -157,18 +157,19 @@ class Outbox:
             assignments = "failed = failed + ?, last_failed_ms = ?, last_error = ?"
             self._count(rows, assignments, (len(rows), now_ms, error))
 
-    def drop(self, notifier: str, incident: str) -> int:
-        """Forget what waits about an incident and was never tried; how many that were."""
+    def drop(self, notifier: str, incident: str, due_after_ms: int = -1) -> int:
+        """Forget what waits about an incident, was never tried, and is due only later; how many that were."""
         with self._database.change() as cursor:
             cursor.execute(
-                "DELETE FROM outbox WHERE notifier = ? AND incident = ? AND state = 'waiting' AND attempts = 0",
-                (notifier, _column(incident)),
+                "DELETE FROM outbox"
+                " WHERE notifier = ? AND incident = ? AND state = 'waiting' AND attempts = 0 AND due_ms > ?",
+                (notifier, _column(incident), due_after_ms),
             )
             return cursor.rowcount
 
-    def was_tried(self, notifier: str, incident: str) -> bool:
-        """Whether anything about an incident may have arrived."""
-        query = "SELECT 1 FROM outbox WHERE notifier = ? AND incident = ? AND attempts > 0 LIMIT 1"
+    def has_any(self, notifier: str, incident: str) -> bool:
+        """Whether anything about an incident may have arrived, or will."""
+        query = "SELECT 1 FROM outbox WHERE notifier = ? AND incident = ? LIMIT 1"
         return bool(self._database.read(query, (notifier, _column(incident))))
 
     def results(self, notifier: str) -> Results:

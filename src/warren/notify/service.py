@@ -43,7 +43,7 @@ class Alerts:
             self.leader,
             lambda: self._notifiers.terms,
             now_ms,
-            lambda: self._delivery.wake(),
+            self._wake,
         )
 
     @property
@@ -81,6 +81,9 @@ class Alerts:
             before, self._delivery = self._delivery, self._new_delivery()
             before.stop()
             self._delivery.start()
+
+    def _wake(self) -> None:
+        self._delivery.wake()  # the one of now: a reload brings another
 
     def _new_delivery(self) -> Delivery:
         return Delivery(self._outbox, self._notifiers.receivers, self._now_ms, may_send=lambda: self.leader.is_leader)
