@@ -42,8 +42,11 @@ class Courier:
         outbox: Outbox,
         now_ms: Callable[[], int],
         chance: Callable[[], float] = random.random,
+        *,
+        may_send: Callable[[], bool] = lambda: True,
     ) -> None:
         self._name = name
+        self._may_send = may_send
         self._notifier = notifier
         self._outbox = outbox
         self._now_ms = now_ms
@@ -58,7 +61,7 @@ class Courier:
         if now_ms < self._held_until_ms:
             return (self._held_until_ms - now_ms) / 1000
         rows = next_batch(self._waiting(now_ms), self._grouping, now_ms)
-        if not rows:
+        if not rows or not self._may_send():
             return LOOK_S
         if wait_s := self._bucket.wait_s(now_ms):
             return wait_s
@@ -128,10 +131,15 @@ class Delivery:
         notifiers: Mapping[str, Notifier],
         now_ms: Callable[[], int],
         chance: Callable[[], float] = random.random,
+        *,
+        may_send: Callable[[], bool] = lambda: True,
     ) -> None:
         self._outbox = outbox
         self._now_ms = now_ms
-        self._threads = [_Thread(name, Courier(name, one, outbox, now_ms, chance)) for name, one in notifiers.items()]
+        self._threads = [
+            _Thread(name, Courier(name, one, outbox, now_ms, chance, may_send=may_send))
+            for name, one in notifiers.items()
+        ]
         self._pruning = Periodic("outbox", PRUNE_INTERVAL_S, self._prune)
 
     def start(self) -> None:
