@@ -194,13 +194,13 @@ def test_after_a_crash_in_the_middle_of_sending_the_same_message_is_sent_again(o
 
 
 def test_waits_double_from_a_second_to_five_minutes() -> None:
-    waits = [backoff_s(attempt, 0.5) for attempt in range(1, 12)]
+    waits = [backoff_s(Pace(), attempt, 0.5) for attempt in range(1, 12)]
 
     assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
 
 
 def test_waits_are_spread_by_a_quarter() -> None:
-    assert (backoff_s(1, 0.0), backoff_s(1, 1.0), backoff_s(5000, 1.0)) == (0.75, 1.25, 375)
+    assert (backoff_s(Pace(), 1, 0.0), backoff_s(Pace(), 1, 1.0), backoff_s(Pace(), 5000, 1.0)) == (0.75, 1.25, 375)
 
 
 def test_attempts_are_made_at_growing_intervals(outbox: Outbox) -> None:
@@ -372,7 +372,7 @@ def test_a_receiver_that_hangs_keeps_no_other_one_waiting(outbox: Outbox) -> Non
 def test_delivery_tells_how_each_notifier_is_doing(outbox: Outbox) -> None:
     with web_server(Reply(503, {"Retry-After": "600"}, b"maintenance")) as server:
         notifiers = {"slack": Notifier(MAKERS["slack"](server.url, DEFAULTS)), "idle": Notifier(Scripted())}
-        delivery = Delivery(outbox, notifiers, clock)  # type: ignore[arg-type]  # a receiver of something is one
+        delivery = Delivery(outbox, notifiers, clock)
         outbox.put("slack", OPENED, clock())
         delivery.start()
         wait_for(server, 1)
@@ -390,7 +390,7 @@ def test_no_secret_is_logged_by_delivery(outbox: Outbox) -> None:
         receivers = {name: make(server.url, DEFAULTS) for name, make in MAKERS.items()}
         for name, receiver in receivers.items():
             outbox.put(name, OPENED, START_MS)
-            Courier(name, Notifier(receiver), outbox, lambda: START_MS).step()  # type: ignore[arg-type]
+            Courier(name, Notifier(receiver), outbox, lambda: START_MS).step()
             receiver.close()
 
     assert len(logs) == len(MAKERS)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,7 +21,7 @@ SCHEMA_VERSION = 1
 BUSY_S = 5.0
 
 Value = str | int | float | bytes | None
-Values = Sequence[Value]
+Values = Sequence[Value] | Mapping[str, Value]
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BESIDE = ("", "-wal", "-shm")
