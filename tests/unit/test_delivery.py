@@ -369,6 +369,28 @@ def test_a_receiver_that_hangs_keeps_no_other_one_waiting(outbox: Outbox) -> Non
     assert quick.is_closed
 
 
+def test_a_receiver_that_hangs_keeps_nobody_from_stopping(outbox: Outbox) -> None:
+    going, begun = threading.Event(), threading.Event()
+
+    class Hanging(Scripted):
+        def send(self, message: list[Event], key: str) -> Outcome:
+            begun.set()
+            going.wait(10)
+            return DELIVERED
+
+    delivery = Delivery(outbox, {"slow": Notifier(Hanging())}, clock)
+    outbox.put("slow", OPENED, clock())
+    delivery.start()
+    begun.wait(5)
+    start = time.monotonic()
+    delivery.stop(limit_s=0.1)
+
+    assert time.monotonic() - start < 2
+    assert [row.attempts for row in outbox.due("slow", clock(), 1)] == [1]
+    going.set()
+    delivery.stop()
+
+
 def test_delivery_tells_how_each_notifier_is_doing(outbox: Outbox) -> None:
     with web_server(Reply(503, {"Retry-After": "600"}, b"maintenance")) as server:
         notifiers = {"slack": Notifier(MAKERS["slack"](server.url, DEFAULTS)), "idle": Notifier(Scripted())}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 from uuid import uuid4
@@ -23,6 +24,7 @@ LOOK_S = 1.0
 """How often a notifier without work looks whether there is some."""
 MOST_ROWS = 1_000
 PRUNE_INTERVAL_S = 3_600.0
+STOP_S = 10.0
 
 
 class Receiving(Protocol):
@@ -174,13 +176,14 @@ class Delivery:
         for thread in self._threads:
             thread.start()
 
-    def stop(self) -> None:
-        """Stop after the messages that are on their way; all others stay in the outbox."""
+    def stop(self, limit_s: float = STOP_S) -> None:
+        """Stop after the messages that are on their way, or after so long; whatever was not taken is in the outbox."""
         self._pruning.stop()
         for thread in self._threads:
             thread.tell_to_stop()
+        end = time.monotonic() + limit_s
         for thread in self._threads:
-            thread.wait()
+            thread.wait(max(end - time.monotonic(), 0.0))
 
     def wake(self) -> None:
         """Something was put into the outbox: look at once."""
@@ -217,9 +220,9 @@ class _Thread:
         self._is_stopping = True
         self._woken.set()
 
-    def wait(self) -> None:
+    def wait(self, limit_s: float) -> None:
         if self._thread.ident is not None:
-            self._thread.join()
+            self._thread.join(limit_s)
 
     def _run(self) -> None:
         while not self._is_stopping:
