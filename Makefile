@@ -24,7 +24,7 @@ run:  ## run Warren: make run CONFIG=directory-of-warren.toml
 	@exec $(BIN)/warren run --config-dir "$(CONFIG)"
 
 test:  ## run every test, against real brokers
-	$(SETUP) --dev --kafka 4.3.1 3.9.2 --programs telegraf prometheus
+	$(SETUP) --dev --kafka 4.3.1 3.9.2 --programs telegraf prometheus alertmanager
 	@$(BIN)/python -m pytest tests/unit tests/property --numprocesses 2 --dist worksteal
 	@exec $(BIN)/python -m pytest tests/spark tests/integration
 

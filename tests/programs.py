@@ -114,6 +114,16 @@ def _download(apt: str, packages: Sequence[str], into: Path) -> None:
         _run([apt, *ours, "download", *packages], into, what)
 
 
+def _unpack_alertmanager(target: Path) -> None:
+    """Debian's looks for its templates where it would be installed; ours looks beside where it is started."""
+    _unpack("prometheus-alertmanager")(target)
+    installed, beside = b"/usr/share/prometheus/alertmanager", b"usr/share/prometheus//alertmanager"
+    binary = _executable(target, "prometheus-alertmanager").read_bytes()
+    patched = _executable(target, "alertmanager")
+    patched.write_bytes(binary.replace(installed, beside))  # of the same length, and the same place in its directory
+    patched.chmod(0o755)
+
+
 TELEGRAF = Program(
     name="telegraf",
     doing="building telegraf, which takes some minutes",
@@ -122,8 +132,10 @@ TELEGRAF = Program(
     version=TELEGRAF_VERSION,
 )
 PROMETHEUS = Program("prometheus", "fetching Prometheus", _unpack("prometheus"), ("prometheus", "promtool"))
+ALERTMANAGER = Program("alertmanager", "fetching Alertmanager", _unpack_alertmanager, ("alertmanager",))
+"""It must be started in its own directory, `home`."""
 WRK = Program("wrk", "fetching wrk", _unpack("wrk", "libluajit-5.1-2"), ("wrk",))
-PROGRAMS = {one.name: one for one in (TELEGRAF, PROMETHEUS, WRK)}
+PROGRAMS = {one.name: one for one in (TELEGRAF, PROMETHEUS, ALERTMANAGER, WRK)}
 
 
 def provide(program: Program, report: Report) -> Path:

@@ -61,7 +61,7 @@ class WebServer:
             scheme = "https"
         self.port = self._server.server_address[1]
         self.url = f"{scheme}://127.0.0.1:{self.port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.005,), daemon=True)
 
     def next_reply(self) -> Reply:
         return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]

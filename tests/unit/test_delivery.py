@@ -194,13 +194,13 @@ def test_after_a_crash_in_the_middle_of_sending_the_same_message_is_sent_again(o
 
 
 def test_waits_double_from_a_second_to_five_minutes() -> None:
-    waits = [backoff_s(attempt, 0.5) for attempt in range(1, 12)]
+    waits = [backoff_s(Pace(), attempt, 0.5) for attempt in range(1, 12)]
 
     assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
 
 
 def test_waits_are_spread_by_a_quarter() -> None:
-    assert (backoff_s(1, 0.0), backoff_s(1, 1.0), backoff_s(5000, 1.0)) == (0.75, 1.25, 375)
+    assert (backoff_s(Pace(), 1, 0.0), backoff_s(Pace(), 1, 1.0), backoff_s(Pace(), 5000, 1.0)) == (0.75, 1.25, 375)
 
 
 def test_attempts_are_made_at_growing_intervals(outbox: Outbox) -> None:
@@ -369,10 +369,32 @@ def test_a_receiver_that_hangs_keeps_no_other_one_waiting(outbox: Outbox) -> Non
     assert quick.is_closed
 
 
+def test_a_receiver_that_hangs_keeps_nobody_from_stopping(outbox: Outbox) -> None:
+    going, begun = threading.Event(), threading.Event()
+
+    class Hanging(Scripted):
+        def send(self, message: list[Event], key: str) -> Outcome:
+            begun.set()
+            going.wait(10)
+            return DELIVERED
+
+    delivery = Delivery(outbox, {"slow": Notifier(Hanging())}, clock)
+    outbox.put("slow", OPENED, clock())
+    delivery.start()
+    begun.wait(5)
+    start = time.monotonic()
+    delivery.stop(limit_s=0.1)
+
+    assert time.monotonic() - start < 2
+    assert [row.attempts for row in outbox.due("slow", clock(), 1)] == [1]
+    going.set()
+    delivery.stop()
+
+
 def test_delivery_tells_how_each_notifier_is_doing(outbox: Outbox) -> None:
     with web_server(Reply(503, {"Retry-After": "600"}, b"maintenance")) as server:
         notifiers = {"slack": Notifier(MAKERS["slack"](server.url, DEFAULTS)), "idle": Notifier(Scripted())}
-        delivery = Delivery(outbox, notifiers, clock)  # type: ignore[arg-type]  # a receiver of something is one
+        delivery = Delivery(outbox, notifiers, clock)
         outbox.put("slack", OPENED, clock())
         delivery.start()
         wait_for(server, 1)
@@ -390,7 +412,7 @@ def test_no_secret_is_logged_by_delivery(outbox: Outbox) -> None:
         receivers = {name: make(server.url, DEFAULTS) for name, make in MAKERS.items()}
         for name, receiver in receivers.items():
             outbox.put(name, OPENED, START_MS)
-            Courier(name, Notifier(receiver), outbox, lambda: START_MS).step()  # type: ignore[arg-type]
+            Courier(name, Notifier(receiver), outbox, lambda: START_MS).step()
             receiver.close()
 
     assert len(logs) == len(MAKERS)

@@ -264,8 +264,29 @@ def test_a_file_that_cannot_be_opened_is_told_in_a_sentence(tmp_path: Path) -> N
         Database(tmp_path / "warren.db")
 
 
-def test_only_its_owner_can_read_the_file(path: Path, database: Database) -> None:
-    assert path.stat().st_mode & 0o777 == 0o600
+def test_only_its_owner_can_read_the_file_and_what_belongs_to_it(path: Path, outbox: Outbox) -> None:
+    outbox.put("chat", OPENED, NOW_MS)
+
+    assert {one.stat().st_mode & 0o777 for one in path.parent.iterdir()} == {0o600}
+    assert len(list(path.parent.iterdir())) == 3
+
+
+def test_a_directory_that_cannot_be_made_is_told_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file")
+
+    with pytest.raises(SetupError, match="cannot be made"):
+        Database(tmp_path / "home" / "warren.db")
+
+
+def test_a_full_disk_is_told_and_what_fits_later_is_kept(outbox: Outbox, database: Database) -> None:
+    [(pages,)] = database.read("PRAGMA page_count")
+    database.read(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        outbox.put("chat", OPENED._replace(group="g" * 100_000), NOW_MS)
+    database.read("PRAGMA max_page_count = 1000000")
+
+    assert outbox.put("chat", OTHER, NOW_MS)
+    assert keys(outbox) == [OTHER.key]
 
 
 def test_every_commit_is_forced_to_the_disk(database: Database) -> None:

@@ -121,6 +121,13 @@ def test_a_header_that_cannot_be_sent_is_told() -> None:
     assert "a\nb" not in outcome.reason
 
 
+def test_a_short_header_is_no_secret_and_a_token_in_one_is() -> None:
+    with web_server(Reply(400, body=b"1 is bad, and so is tok-12345")) as server:
+        outcome = send(server.url, headers={"x-version": "1", "authorization": "Bearer tok-12345"})
+
+    assert outcome.reason == "answered 400 Bad Request: 1 is bad, and so is ***"
+
+
 # -- redirects ---------------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,7 +21,7 @@ SCHEMA_VERSION = 1
 BUSY_S = 5.0
 
 Value = str | int | float | bytes | None
-Values = Sequence[Value]
+Values = Sequence[Value] | Mapping[str, Value]
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BESIDE = ("", "-wal", "-shm")
@@ -73,10 +73,11 @@ class Database:
         cursor.execute("BEGIN IMMEDIATE")
         try:
             yield cursor
+            cursor.execute("COMMIT")
         except BaseException:
-            cursor.execute("ROLLBACK")
+            if self._connection.in_transaction:  # when the disk is full SQLite may have ended it already
+                cursor.execute("ROLLBACK")
             raise
-        cursor.execute("COMMIT")
 
     def _open_or_begin_anew(self) -> sqlite3.Connection:
         try:
@@ -91,7 +92,7 @@ class Database:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    _make_directory(path.parent)
+    _make_file(path)
     # Without a mode of its own: transactions begin where we say so, and the lock keeps threads apart.
     connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
     try:
@@ -101,13 +102,16 @@ def _open(path: Path) -> sqlite3.Connection:
     except BaseException:
         connection.close()
         raise
-    path.chmod(0o600)  # events name groups and hosts
     return connection
 
 
-def _make_directory(path: Path) -> None:
+def _make_file(path: Path) -> None:
+    """For its owner only, since events name groups and hosts; what SQLite puts beside it is then like it."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        if path.is_file():
+            path.chmod(0o600)
     except OSError as error:
         message = f"{path} cannot be made: {error.strerror}."
         raise SetupError(message) from error

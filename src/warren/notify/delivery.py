@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 from uuid import uuid4
 
 import structlog
 
 from warren.notify.batches import Grouping, next_batch
+from warren.notify.events import Event
 from warren.notify.outbox import Outbox, Results, Row
 from warren.notify.pace import Pace, TokenBucket, backoff_s
-from warren.notify.receivers.contract import Outcome, Receiver, Result, retry
+from warren.notify.receivers.contract import Outcome, Result, retry
 from warren.periodic import Periodic
 
 log = structlog.get_logger()
@@ -22,12 +24,27 @@ LOOK_S = 1.0
 """How often a notifier without work looks whether there is some."""
 MOST_ROWS = 1_000
 PRUNE_INTERVAL_S = 3_600.0
+STOP_S = 10.0
+
+
+class Receiving(Protocol):
+    """A receiver, whatever its messages are."""
+
+    @property
+    def most_events(self) -> int:
+        """As many events become one message at most."""
+
+    def deliver(self, events: Sequence[Event], key: str, *, now_ms: int) -> Outcome:
+        """Send them as one message."""
+
+    def close(self) -> None:
+        """Let go of connections."""
 
 
 class Notifier(NamedTuple):
     """Who is told, and at which pace."""
 
-    receiver: Receiver[Any]
+    receiver: Receiving
     grouping: Grouping = Grouping()
     pace: Pace = Pace()
 
@@ -52,6 +69,8 @@ class Courier:
         self._now_ms = now_ms
         self._chance = chance
         self._bucket = TokenBucket(notifier.pace)
+        self._read: list[Row] = []
+        self._read_ms = 0
         self._held_until_ms = 0
         """The receiver has asked not to hear anything before."""
 
@@ -60,7 +79,7 @@ class Courier:
         now_ms = self._now_ms()
         if now_ms < self._held_until_ms:
             return (self._held_until_ms - now_ms) / 1000
-        rows = next_batch(self._waiting(now_ms), self._grouping, now_ms)
+        rows = self._next(now_ms)
         if not rows or not self._may_send():
             return LOOK_S
         if wait_s := self._bucket.wait_s(now_ms):
@@ -68,7 +87,10 @@ class Courier:
         batch = rows[0].batch or uuid4().hex
         if self._outbox.take(rows, batch):
             self._bucket.spend(now_ms)
+            self._leave_out(rows)
             self._write_down(rows, self._deliver(rows, batch))
+        else:
+            self._read = []
         return 0.0
 
     def close(self) -> None:
@@ -79,8 +101,21 @@ class Courier:
     def _grouping(self) -> Grouping:
         return self._notifier.grouping._replace(most_events=self._notifier.receiver.most_events)
 
-    def _waiting(self, now_ms: int) -> list[Row]:
-        return self._outbox.due(self._name, now_ms, MOST_ROWS)
+    def _next(self, now_ms: int) -> list[Row]:
+        """The rows of the next message, out of what was read from the outbox a moment ago if there is one."""
+        if not 0 <= now_ms - self._read_ms < LOOK_S * 1000:
+            self._read = []
+        found = next_batch(self._read, self._grouping, now_ms)
+        if not found:
+            self._read, self._read_ms = self._outbox.due(self._name, now_ms, MOST_ROWS), now_ms
+            found = next_batch(self._read, self._grouping, now_ms)
+        batch = found[0].batch if found else ""
+        return self._outbox.batch(self._name, batch) if batch else found
+
+    def _leave_out(self, rows: list[Row]) -> None:
+        """Until they are read again: these, and what comes after them in their incidents if they should fail."""
+        incidents, ids = {row.event.incident for row in rows} - {""}, {row.id for row in rows}
+        self._read = [row for row in self._read if row.id not in ids and row.event.incident not in incidents]
 
     def _deliver(self, rows: list[Row], batch: str) -> Outcome:
         try:
@@ -109,7 +144,7 @@ class Courier:
             self._held_until_ms = now_ms + int(outcome.after_s * 1000)  # it speaks of us, not of this message
             wait_s = outcome.after_s
         else:
-            wait_s = backoff_s(rows[0].attempts + 1, self._chance())
+            wait_s = backoff_s(self._notifier.pace, rows[0].attempts + 1, self._chance())
         due_ms = min(now_ms + int(wait_s * 1000), self._give_up_ms(rows))
         self._outbox.retry(rows, due_ms, outcome.reason, now_ms)
 
@@ -149,13 +184,14 @@ class Delivery:
         for thread in self._threads:
             thread.start()
 
-    def stop(self) -> None:
-        """Stop after the messages that are on their way; all others stay in the outbox."""
+    def stop(self, limit_s: float = STOP_S) -> None:
+        """Stop after the messages that are on their way, or after so long; whatever was not taken is in the outbox."""
         self._pruning.stop()
         for thread in self._threads:
             thread.tell_to_stop()
+        end = time.monotonic() + limit_s
         for thread in self._threads:
-            thread.wait()
+            thread.wait(max(end - time.monotonic(), 0.0))
 
     def wake(self) -> None:
         """Something was put into the outbox: look at once."""
@@ -192,9 +228,9 @@ class _Thread:
         self._is_stopping = True
         self._woken.set()
 
-    def wait(self) -> None:
+    def wait(self, limit_s: float) -> None:
         if self._thread.ident is not None:
-            self._thread.join()
+            self._thread.join(limit_s)
 
     def _run(self) -> None:
         while not self._is_stopping:

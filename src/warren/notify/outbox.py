@@ -110,8 +110,7 @@ class Outbox:
 
     def due(self, notifier: str, now_ms: int, limit: int) -> list[Row]:
         """What may be sent now, oldest first."""
-        with self._database.change() as cursor:
-            found = cursor.execute(_DUE, {"notifier": notifier, "now_ms": now_ms, "limit": limit}).fetchall()
+        found = self._database.read(_DUE, {"notifier": notifier, "now_ms": now_ms, "limit": limit})
         return [_row(values) for values in found]
 
     def batch(self, notifier: str, batch: str) -> list[Row]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-FIRST_BACKOFF_S = 1.0
-LONGEST_BACKOFF_S = 300.0
 JITTER = 0.25
 
 
 class Pace(NamedTuple):
-    """At most `per_minute` messages in the long run and `burst` at once; attempts end after `give_up_after_s`."""
+    """At most `per_minute` messages in the long run and `burst` at once; attempts end after `give_up_after_s`.
+
+    Between attempts it waits for `first_backoff_s`, then for twice as long each time, up to `longest_backoff_s`.
+    """
 
     per_minute: float = 60.0
     burst: int = 20
     give_up_after_s: float = 86_400.0
+    first_backoff_s: float = 1.0
+    longest_backoff_s: float = 300.0
 
 
 class TokenBucket:
@@ -42,10 +45,10 @@ class TokenBucket:
         self._at_ms = now_ms
 
 
-def backoff_s(attempt: int, chance: float) -> float:
-    """The wait after an attempt, the first of which is 1: doubling, and spread by a quarter so that many do not meet.
+def backoff_s(pace: Pace, attempt: int, chance: float) -> float:
+    """The wait after an attempt, the first of which is 1; spread by a quarter, so that many do not meet again.
 
     `chance` is a random number from 0 to 1.
     """
-    doubled = FIRST_BACKOFF_S * 2.0 ** min(attempt - 1, 30)
-    return min(doubled, LONGEST_BACKOFF_S) * (1 - JITTER + 2 * JITTER * chance)
+    doubled = pace.first_backoff_s * 2.0 ** min(attempt - 1, 30)
+    return min(doubled, pace.longest_backoff_s) * (1 - JITTER + 2 * JITTER * chance)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import time, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from warren.config import model
@@ -19,13 +19,12 @@ from warren.model import Status
 from warren.notify.batches import Grouping, by_event
 from warren.notify.coordinator import Addressee, Terms
 from warren.notify.decisions import Manner, Route
-from warren.notify.delivery import Notifier
+from warren.notify.delivery import Notifier, Receiving
 from warren.notify.events import Event
 from warren.notify.pace import Pace
 from warren.notify.receivers.alertmanager import Alertmanager, AlertmanagerSettings
 from warren.notify.receivers.burrow_http import Http, HttpCall, HttpSettings
 from warren.notify.receivers.connection import Trust
-from warren.notify.receivers.contract import Receiver
 from warren.notify.receivers.kafka import Kafka, KafkaSettings
 from warren.notify.receivers.mail import Email, EmailSettings
 from warren.notify.receivers.null import Null
@@ -123,12 +122,12 @@ _GROUP_BY: dict[str, Callable[[Event], str]] = {
 # -- receivers -------------------------------------------------------------------------------------------------------
 
 
-def _receiver(config: Config, one: model.Notifier, warnings: list[str]) -> Receiver[Any]:
+def _receiver(config: Config, one: model.Notifier, warnings: list[str]) -> Receiving:
     make = _RECEIVERS[one.class_name]
     return make(config, one, warnings)
 
 
-def _http(config: Config, one: model.Notifier, warnings: list[str]) -> Receiver[Any]:
+def _http(config: Config, one: model.Notifier, warnings: list[str]) -> Receiving:
     opened = HttpCall(
         _url(one, "url-open", one.url_open.get_secret_value(), warnings),
         _template(one, one.template_open, warnings),
@@ -141,7 +140,7 @@ def _http(config: Config, one: model.Notifier, warnings: list[str]) -> Receiver[
     return Http(HttpSettings(opened, closed, _web(one)))
 
 
-def _email(config: Config, one: model.Notifier, warnings: list[str]) -> Receiver[Any]:
+def _email(config: Config, one: model.Notifier, warnings: list[str]) -> Receiving:
     closed = _template(one, one.template_close, warnings) if one.send_close else None
     settings = EmailSettings(
         server=one.server,
@@ -158,33 +157,33 @@ def _email(config: Config, one: model.Notifier, warnings: list[str]) -> Receiver
     return Email(settings)
 
 
-def _kafka(config: Config, one: model.Notifier, warnings: list[str]) -> Receiver[Any]:
+def _kafka(config: Config, one: model.Notifier, warnings: list[str]) -> Receiving:
     return Kafka(KafkaSettings(one.to_topic, client_settings(config, one.servers, one.client_profile)))
 
 
-def _alertmanager(config: Config, one: model.Notifier, warnings: list[str]) -> Receiver[Any]:
+def _alertmanager(config: Config, one: model.Notifier, warnings: list[str]) -> Receiving:
     url = one.url.get_secret_value()
     return Alertmanager(AlertmanagerSettings(url, tuple(sorted(one.labels.items())), web=_web(one)))
 
 
-def _telegram(config: Config, one: model.Notifier, warnings: list[str]) -> Receiver[Any]:
+def _telegram(config: Config, one: model.Notifier, warnings: list[str]) -> Receiving:
     return Telegram(TelegramSettings(one.token.get_secret_value(), one.chat, **_other_url(one), web=_web(one)))
 
 
-def _sms(config: Config, one: model.Notifier, warnings: list[str]) -> Receiver[Any]:
+def _sms(config: Config, one: model.Notifier, warnings: list[str]) -> Receiving:
     token = one.token.get_secret_value()
     return Sms(SmsSettings(one.account, token, one.from_, one.to, **_other_url(one), web=_web(one)))
 
 
-def _pagerduty(config: Config, one: model.Notifier, warnings: list[str]) -> Receiver[Any]:
+def _pagerduty(config: Config, one: model.Notifier, warnings: list[str]) -> Receiving:
     return PagerDuty(PagerDutySettings(one.token.get_secret_value(), **_other_url(one), web=_web(one)))
 
 
-def _opsgenie(config: Config, one: model.Notifier, warnings: list[str]) -> Receiver[Any]:
+def _opsgenie(config: Config, one: model.Notifier, warnings: list[str]) -> Receiving:
     return Opsgenie(OpsgenieSettings(one.token.get_secret_value(), **_other_url(one), web=_web(one)))
 
 
-_Make = Callable[[Config, model.Notifier, list[str]], Receiver[Any]]
+_Make = Callable[[Config, model.Notifier, list[str]], Receiving]
 
 _RECEIVERS: dict[model.NotifierClass, _Make] = {
     "http": _http,

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 HIDDEN = "***"
 TELLING_LENGTH = 6
-"""A piece of an address shorter than this is a word like `v2`, not a secret."""
+"""A piece of an address or a header that is shorter is a word like `v2`, not a secret."""
 
 
 class Hider:
@@ -42,6 +42,11 @@ def secrets_of_url(url: str) -> Iterator[str]:
         if len(piece) >= TELLING_LENGTH:
             yield piece
             yield unquote(piece)
+
+
+def secrets_of_header(value: str) -> Iterator[str]:
+    """A header's value, and words of it that could be repeated without the rest."""
+    yield from (piece for piece in (value, *value.split()) if len(piece) >= TELLING_LENGTH)
 
 
 def secrets_of_login(username: str, password: str) -> Iterator[str]:

@@ -97,7 +97,7 @@ class Email(Receiver[EmailMessage]):
     def send(self, message: EmailMessage, key: str) -> Outcome:
         """One conversation with the server."""
         place = f"{self._settings.server}:{self._settings.port}"
-        try:
+        try:  # an error of SMTP is one of the system, too, so these come first
             with self._connected() as smtp:
                 refused = smtp.send_message(message, self._from, self._to)
         except smtplib.SMTPResponseException as error:
@@ -108,8 +108,10 @@ class Email(Receiver[EmailMessage]):
             return permanent(f"{place}: {error}")
         except smtplib.SMTPException as error:
             return retry(f"{place}: {error}")
+        except TimeoutError:
+            return retry(f"{place}: no answer in time")
         except OSError as error:
-            return retry(f"{place}: {told(error, CONNECT_S)}")
+            return retry(f"{place}: {told(error)}")
         return DELIVERED._replace(reason=f"refused for {', '.join(refused)}") if refused else DELIVERED
 
     def secrets(self) -> Iterable[str]:

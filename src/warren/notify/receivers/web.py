@@ -29,7 +29,7 @@ from warren.notify.receivers.connection import (
     tunnel,
 )
 from warren.notify.receivers.contract import DELIVERED, Outcome, UnsendableError, permanent, retry
-from warren.notify.receivers.hiding import Hider, secrets_of_login, secrets_of_url
+from warren.notify.receivers.hiding import Hider, secrets_of_header, secrets_of_login, secrets_of_url
 
 USER_AGENT = f"warren/{warren.__version__}"
 MAX_REQUESTS = 10
@@ -61,9 +61,10 @@ class WebSettings:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def secrets(self) -> Iterable[str]:
-        """The password, and all headers but the kind of the body: they often are keys."""
+        """The password, and what stands in headers: often it is a key."""
         yield from secrets_of_login(self.username, self.password)
-        yield from (value for name, value in self.headers.items() if canonical(name) != "Content-Type")
+        for value in self.headers.values():
+            yield from secrets_of_header(value)
 
 
 DEFAULTS = WebSettings()
@@ -266,7 +267,7 @@ def retry_after_s(text: str, now: datetime) -> float | None:
     return min(max((then - now).total_seconds(), 0.0), MAX_RETRY_AFTER_S)
 
 
-def told(error: Exception, seconds: float) -> str:
+def told(error: Exception, seconds: float = 0.0) -> str:
     """Why there is no answer, in words for people; what an exception says itself may repeat the request."""
     if isinstance(error, TimeoutError):
         return f"no answer within {seconds:g} s"
