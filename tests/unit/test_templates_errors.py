@@ -131,7 +131,7 @@ def test_the_zone_of_the_machine_is_the_local_one(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(TemplateError, match=r"none\.tmpl:0:0: the file cannot be read: No such file"):
+    with pytest.raises(TemplateError, match=r"none\.tmpl: the file cannot be read: No such file"):
         load_template(tmp_path / "none.tmpl")
 
 
@@ -139,6 +139,14 @@ def test_a_file_that_is_no_utf_8_passes_through(tmp_path: Path) -> None:
     path = tmp_path / "latin.tmpl"
     path.write_bytes(b"caf\xe9 {{.Cluster}}")
     assert load_template(path).execute(SAMPLES[0]).output == b"caf\xe9 local"
+
+
+def test_what_is_said_of_odd_bytes_can_be_written_anywhere() -> None:
+    with pytest.raises(TemplateError) as caught:
+        parse_template(b"{{'\xff\xfe'}}", "t")
+    assert str(caught.value).encode() == b"t:1:3: '\\udcff\\udcfe' is not one character. " + (
+        b'Strings are written as "text".'
+    )
 
 
 def test_an_empty_file_gives_an_empty_message(tmp_path: Path) -> None:
