@@ -149,6 +149,18 @@ def test_what_is_said_of_odd_bytes_can_be_written_anywhere() -> None:
     )
 
 
+def test_a_file_is_known_in_itself_by_its_name_without_the_directory(tmp_path: Path) -> None:
+    path = tmp_path / "again.tmpl"
+    path.write_text('{{if .Group}}{{template "again.tmpl" .Extras}}{{else}}{{.app}}{{end}}')
+    assert load_template(path).render(SAMPLES[0]) == "x"
+
+
+def test_definitions_do_not_take_the_place_of_the_text_around_them(tmp_path: Path) -> None:
+    path = tmp_path / "defining.tmpl"
+    path.write_text('{{define "a"}}a{{end}}text{{define "b"}}b{{end}}')
+    assert load_template(path).render(SAMPLES[0]) == "text"
+
+
 def test_an_empty_file_gives_an_empty_message(tmp_path: Path) -> None:
     path = tmp_path / "empty.tmpl"
     path.write_bytes(b"")

@@ -56,6 +56,11 @@ class Source(NamedTuple):
     name: str
     text: str
 
+    @property
+    def root(self) -> str:
+        """What the template as a whole is called in itself: the name of its file without the directory."""
+        return self.name.rpartition("/")[2]
+
     def error(self, at: int, failure: Failure) -> TemplateError:
         """A mistake at a position in the text."""
         before = self.text[:at]
