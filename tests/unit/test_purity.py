@@ -49,4 +49,6 @@ def test_templates_neither_read_nor_write_nor_ask_the_clock_but_in_one_place_eac
         top = module.split(".")[0]
         assert top in ({"numpy", "warren"} | sys.stdlib_module_names) - IMPURE_STANDARD - {"pathlib"} | allowed, module
         if top == "warren":
-            assert module.startswith(("warren.notify.templates", "warren.errors", "warren.serve")), module
+            assert module.startswith(("warren.notify.templates", "warren.errors", "warren.model", "warren.serve")), (
+                module
+            )

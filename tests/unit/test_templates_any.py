@@ -25,12 +25,14 @@ PIECES = st.one_of(
     st.sampled_from(('{{define "d"}}', '{{template "d" ', '{{block "b" ', "{{$x := ")),
     st.sampled_from((*BUILTINS, *HELPERS)).map(lambda name: f" {name} "),
     st.sampled_from(VALUES).map(lambda value: f" {value} "),
-    st.text(max_size=5),
+    st.text(st.characters(), max_size=5),  # surrogates, too
 )
 ANY_TEXT = st.one_of(st.text(), st.lists(PIECES, max_size=30).map("".join))
 CALLS = st.lists(st.sampled_from((*BUILTINS, *HELPERS, *VALUES, "(", ")", "|", ".Start.Format", ".Start.AddDate")))
 ANY_ACTION = CALLS.map(lambda words: "{{$x := 1}}{{" + " ".join(words) + "}}")
-FORMATS = st.text("%+-# 0123.*[]vTtbcdoOqxXUeEfFgGspw", max_size=12).filter(lambda text: len(text.split("9")) < 4)
+FORMATS = st.text("%+-# 0123.*[]vTtbcdoOqxXUeEfFgGspw\udcff\ud800é", max_size=12).filter(
+    lambda text: len(text.split("9")) < 4
+)
 
 
 def parsed(text: str | bytes) -> Template | None:

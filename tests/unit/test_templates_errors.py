@@ -131,7 +131,7 @@ def test_the_zone_of_the_machine_is_the_local_one(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(TemplateError, match=r"none\.tmpl:0:0: the file cannot be read: No such file"):
+    with pytest.raises(TemplateError, match=r"none\.tmpl: the file cannot be read: No such file"):
         load_template(tmp_path / "none.tmpl")
 
 
@@ -139,6 +139,26 @@ def test_a_file_that_is_no_utf_8_passes_through(tmp_path: Path) -> None:
     path = tmp_path / "latin.tmpl"
     path.write_bytes(b"caf\xe9 {{.Cluster}}")
     assert load_template(path).execute(SAMPLES[0]).output == b"caf\xe9 local"
+
+
+def test_what_is_said_of_odd_bytes_can_be_written_anywhere() -> None:
+    with pytest.raises(TemplateError) as caught:
+        parse_template(b"{{'\xff\xfe'}}", "t")
+    assert str(caught.value).encode() == b"t:1:3: '\\udcff\\udcfe' is not one character. " + (
+        b'Strings are written as "text".'
+    )
+
+
+def test_a_file_is_known_in_itself_by_its_name_without_the_directory(tmp_path: Path) -> None:
+    path = tmp_path / "again.tmpl"
+    path.write_text('{{if .Group}}{{template "again.tmpl" .Extras}}{{else}}{{.app}}{{end}}')
+    assert load_template(path).render(SAMPLES[0]) == "x"
+
+
+def test_definitions_do_not_take_the_place_of_the_text_around_them(tmp_path: Path) -> None:
+    path = tmp_path / "defining.tmpl"
+    path.write_text('{{define "a"}}a{{end}}text{{define "b"}}b{{end}}')
+    assert load_template(path).render(SAMPLES[0]) == "text"
 
 
 def test_an_empty_file_gives_an_empty_message(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ lexer -> parser -> execute; what values are, how they compare and how they print
 - `.Id` is taken for `.ID`, with a warning: Burrow's own close template has it, and fails with it.
 - `.Start` is printed without the reading of the monotonic clock (` m=+12.3`), and `.Order` is 0.
 - The topics that `topicsbystatus` lists are sorted.
-- There are no complex numbers; of the methods of times there are those that take and give no durations or locations.
+- In a file with definitions it is the text around them that is executed; Burrow takes any of them.
+- There are no complex numbers, and of the methods of times only those in `methods.py`; none is about durations.
 - At most 1 MB of text, 100 levels, 1,000,000 steps.
 """
 

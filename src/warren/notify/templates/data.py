@@ -121,24 +121,30 @@ class _Builder:
         self._address = _FIRST_ADDRESS
 
     def group(self, status: Body) -> Struct:
-        partitions = {(one["topic"], one["partition"]): self._partition(one) for one in status["partitions"]}
-        worst = status["maxlag"]
+        partitions = [self._partition(one) for one in status["partitions"]]
         return Struct(
             (
                 text(status["cluster"]),
                 text(status["group"]),
                 _status(status["status"]),
                 _share(status["complete"]),
-                List(tuple(partitions.values()), slice_of(pointer_to(PARTITION_STATUS))),
+                List(tuple(partitions), slice_of(pointer_to(PARTITION_STATUS))),
                 Integer(status["partition_count"]),
-                # the same pointer, if the partition is among those that are shown
-                partitions.get((worst["topic"], worst["partition"])) or self._partition(worst)
-                if worst is not None
-                else Pointer(None, pointer_to(PARTITION_STATUS)),
+                self._worst(status, partitions),
                 Integer(status["totallag"], UINT64),
             ),
             GROUP_STATUS,
         )
+
+    def _worst(self, status: Body, partitions: list[Pointer]) -> Pointer:
+        """The partition with the most lag: the same pointer, if it is among those that are shown."""
+        worst = status["maxlag"]
+        if worst is None:
+            return Pointer(None, pointer_to(PARTITION_STATUS))
+        for body, pointer in zip(status["partitions"], partitions, strict=True):
+            if (body["topic"], body["partition"]) == (worst["topic"], worst["partition"]):
+                return pointer
+        return self._partition(worst)
 
     def _partition(self, body: Body) -> Pointer:
         values = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from warren.notify.templates import floats, layouts, methods
 from warren.notify.templates.errors import Failure, Problem
@@ -45,7 +46,12 @@ def _string(content: bytes) -> bytes:
 
 
 def _object(members: list[tuple[str, Value]]) -> bytes:
-    return b"{" + b",".join(gojson.dumps(name) + b":" + encode(one) for name, one in members) + b"}"
+    return b"{" + b",".join(_key(name) + encode(one) for name, one in members) + b"}"
+
+
+@lru_cache(maxsize=256)  # the same few names come with every partition
+def _key(name: str) -> bytes:
+    return gojson.dumps(name) + b":"
 
 
 def _struct(value: Struct) -> bytes:

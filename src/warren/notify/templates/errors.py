@@ -21,14 +21,23 @@ class Problem(Enum):
 
 
 class TemplateError(WarrenError):
-    """A template cannot be read or executed; `line` and `column` count from 1, columns in bytes."""
+    """A template cannot be read or executed; `line` and `column` count from 1, columns in bytes.
+
+    Line 0 is the file as a whole.
+    """
 
     def __init__(self, file: str, line: int, column: int, what: str, *, hint: str = "", problem: Problem) -> None:
-        super().__init__(f"{file}:{line}:{column}: {what}{'.' if hint else ''}", hint=hint)
+        place = f"{file}:{line}:{column}" if line else file
+        super().__init__(_printable(f"{place}: {what}{'.' if hint else ''}"), hint=_printable(hint))
         self.file = file
         self.line = line
         self.column = column
         self.problem = problem
+
+
+def _printable(words: str) -> str:
+    """Words that any log can take, whatever bytes the template has."""
+    return words.encode("utf-8", "backslashreplace").decode()
 
 
 class Failure(Exception):
@@ -46,6 +55,11 @@ class Source(NamedTuple):
 
     name: str
     text: str
+
+    @property
+    def root(self) -> str:
+        """What the template as a whole is called in itself: the name of its file without the directory."""
+        return self.name.rpartition("/")[2]
 
     def error(self, at: int, failure: Failure) -> TemplateError:
         """A mistake at a position in the text."""

@@ -94,10 +94,10 @@ class _Bound:
 def execute(
     source: Source, trees: Mapping[str, nodes.Body], functions: Mapping[str, Function], data: Value
 ) -> Rendered:
-    """Execute the tree that has the name of the source."""
+    """Execute the tree of the whole text."""
     run = _Execution(source, trees, functions, data)
     try:
-        run.walk(data, trees[source.name])
+        run.walk(data, trees[source.root])
     except Failure as failure:
         raise source.error(run.at, failure) from None
     except RecursionError:
@@ -159,13 +159,16 @@ class _Execution:
         if len(self.out) > MAX_OUTPUT_BYTES:
             raise Failure(Problem.LIMIT, f"the text becomes longer than {MAX_OUTPUT_BYTES:,} bytes")
 
+    def _descend(self) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise Failure(Problem.LIMIT, f"more than {MAX_DEPTH} levels are nested here")
+
     @contextmanager
     def _deeper(self) -> Iterator[None]:
         """One level deeper; variables that are declared there are forgotten after it."""
         known = len(self._variables)
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise Failure(Problem.LIMIT, f"more than {MAX_DEPTH} levels are nested here")
+        self._descend()
         yield
         self._depth -= 1
         del self._variables[known:]
@@ -276,9 +279,7 @@ class _Execution:
         return constant(first)
 
     def _parentheses(self, dot: Value | None, pipeline: nodes.Pipeline) -> Value | None:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise Failure(Problem.LIMIT, f"more than {MAX_DEPTH} levels are nested here")
+        self._descend()
         value = self._pipeline(dot, pipeline)
         self._depth -= 1
         return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from warren.notify.templates.printing import NIL, Flags, Printer
+from warren.notify.templates.quoting import is_stray_byte
 from warren.notify.templates.values import Integer, Value
 
 _MAX_NUMBER = 1_000_000
@@ -55,7 +56,7 @@ class _Formatter:
             return
         verb = self._pattern[self._at]
         self._at += 1
-        self._print(verb)
+        self._print("\ufffd" if is_stray_byte(verb) else verb)
 
     def _print(self, verb: str) -> None:
         if verb == "%":
@@ -71,7 +72,7 @@ class _Formatter:
             self.printer.argument(self._values[self._argument - 1], verb)
 
     def _complain(self, verb: str, what: str) -> None:
-        self.printer.write(f"%!{verb}({what})".encode("utf-8", "surrogateescape"))
+        self.printer.write(f"%!{verb}({what})".encode())
 
     def _read_flags(self, flags: Flags) -> None:
         while self._at < len(self._pattern) and self._pattern[self._at] in _FLAGS:

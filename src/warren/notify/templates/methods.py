@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from warren.model import Status
 from warren.notify.templates import layouts, times
 from warren.notify.templates.values import (
     INT,
@@ -24,7 +25,7 @@ from warren.notify.templates.values import (
 STATUS = GoType("protocol.StatusConstant", Kind.INT)
 MONTH = GoType("time.Month", Kind.INT)
 WEEKDAY = GoType("time.Weekday", Kind.INT)
-STATUS_NAMES = ("NOTFOUND", "OK", "WARN", "ERR", "STOP", "STALL", "REWIND")
+STATUS_NAMES = tuple(status.name for status in Status)
 
 
 def status_name(number: int) -> str:

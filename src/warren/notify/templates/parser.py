@@ -19,10 +19,10 @@ _LITERALS = (nodes.Bool, nodes.Dot, nodes.Nil, nodes.Number, nodes.String)
 
 
 def parse(source: Source, functions: Collection[str]) -> dict[str, nodes.Body]:
-    """The trees by name; that of the whole text has the name of the source."""
+    """The trees by name; that of the whole text is called `source.root`."""
     parser = _Parser(source, functions)
     try:
-        parser.add(source.name, parser.whole(), 0)
+        parser.add(source.root, parser.whole(), 0)
     except RecursionError:
         raise source.error(0, Failure(Problem.LIMIT, "the template is nested too deeply")) from None
     return parser.trees

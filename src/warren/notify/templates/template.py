@@ -13,7 +13,7 @@ from warren.notify.templates.execute import Rendered, execute
 from warren.notify.templates.helpers import helper_functions
 from warren.notify.templates.parser import parse
 from warren.notify.templates.times import MACHINE_ZONE
-from warren.notify.templates.values import Function, Value, Zone
+from warren.notify.templates.values import Function, Value, Zone, to_bytes
 
 SHIPPED = Path(__file__).parents[1] / "shipped"
 """Where the templates are that come with Warren."""
@@ -43,9 +43,9 @@ class Template:
 
 def parse_template(content: str | bytes, name: str, functions: Mapping[str, Function] | None = None) -> Template:
     """Read a template; without `functions` it has those that every template has, as templates of URLs do."""
-    text = content.decode("utf-8", "surrogateescape") if isinstance(content, bytes) else content
     all_functions = BUILTINS | dict(functions or {})
-    source = Source(name, text)
+    raw = content if isinstance(content, bytes) else to_bytes(content)
+    source = Source(name, raw.decode("utf-8", "surrogateescape"))
     return Template(source, parse(source, all_functions), all_functions)
 
 

@@ -190,9 +190,17 @@ class Function(NamedTuple):
     rest: GoType | Parameter | None = None
 
 
+def to_bytes(content: str) -> bytes:
+    """A text as UTF-8; surrogates stand for single bytes, or else are written as if they were characters."""
+    try:
+        return content.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return content.encode("utf-8", "surrogatepass")
+
+
 def text(content: str) -> Text:
     """A string of Go."""
-    return Text(content.encode("utf-8", "surrogateescape"))
+    return Text(to_bytes(content))
 
 
 def wrapped(number: int, type: GoType = INT) -> Integer:  # noqa: A002 - it is the type
