@@ -24,7 +24,7 @@ from warren.notify.templates.values import (
     Value,
 )
 
-MAX_OUTPUT_BYTES = 1_000_000
+MAX_OUTPUT_BYTES = 16_000_000
 NIL = b"<nil>"
 _SOME_ADDRESS = 0xC000008000
 """Of what has no address here; in Go it is another one each time."""
