@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.kafka import eventually
 from warren.embedded.broker import free_port
@@ -53,6 +53,9 @@ def die_with_parent() -> None:
 class WarrenProcess:
     """`warren run --config-dir` against one broker, on a free port."""
 
+    started: ClassVar[set[subprocess.Popen[bytes]]] = set()
+    """All of them, so that a test that fails leaves none behind to slow down the others."""
+
     def __init__(
         self, directory: Path, bootstrap: str, intervals: int = 10, offsets_topic: str = "__consumer_offsets"
     ) -> None:
@@ -82,6 +85,8 @@ class WarrenProcess:
                 env={**os.environ, "WARREN_HOME": str(directory / "home"), **environ},
                 preexec_fn=die_with_parent,  # noqa: PLW1509  # no thread of ours holds a lock that it needs
             )
+
+        self.started.add(self.process)
 
     def wait_until_ready(self) -> WarrenProcess:
         eventually(self._is_ready_or_dead, 90)

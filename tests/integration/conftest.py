@@ -67,3 +67,13 @@ def _is_settled(asked: Asked) -> bool:
     told = asked.warren.get("/v3/kafka/test/consumer")["consumers"]
     status = asked.warren.get(f"/v3/kafka/test/consumer/{asked.behind}/status")["status"]["status"]
     return {asked.behind, asked.level, asked.spaced, asked.console} <= set(told) and status == "ERR"
+
+
+@pytest.fixture(autouse=True)
+def no_warren_is_left_behind() -> Iterator[None]:
+    """Those that a test has started itself end with it, also when it fails."""
+    before = set(WarrenProcess.started)
+    yield
+    for process in WarrenProcess.started - before:
+        with process:
+            process.kill()

@@ -83,7 +83,7 @@ def test_killed_again_and_again_it_ends_up_like_one_that_never_was(broker: Broke
     never.wait_until_ready()
     try:
         eventually(lambda: windows_of(killed, groups) == windows_of(never, groups))
-        assert '"event": "restored"' in killed.log_path.read_text()
+        assert '"msg": "restored"' in killed.log_path.read_text()
     finally:
         never.stop()
         killed.stop()
