@@ -24,6 +24,10 @@ class Reply(NamedTuple):
     """The connection is closed without an answer."""
     drips: bool = False
     """The answer comes byte by byte, and never ends."""
+    hangs_up: bool = False
+    """The connection is closed after the answer, without a word."""
+    pauses_s: float = 0.0
+    """Before what is beyond the first 64 KB."""
     echoes: bool = False
     """The body repeats the whole request."""
 
@@ -110,7 +114,12 @@ def _handler(site: WebServer) -> type[BaseHTTPRequestHandler]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(10**6 if reply.drips else len(told)))
             self.end_headers()
-            self.wfile.write(told)
+            self.wfile.write(told[:65_536])
+            if reply.pauses_s:
+                self.wfile.flush()
+                site.ending.wait(reply.pauses_s)
+            self.wfile.write(told[65_536:])
+            self.close_connection = self.close_connection or reply.hangs_up
             while reply.drips and not site.ending.wait(0.05):
                 self.wfile.write(b".")
                 self.wfile.flush()

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from tests.receivers.samples import CLOSED, MAKERS, OPENED, OTHER, REMINDER, REPORT, SECRETS
 from tests.receivers.web_server import Reply, wait_for, web_server
-from warren.notify.batches import Grouping
+from warren.notify.batches import GROUP_BY, Grouping
 from warren.notify.database import Database
 from warren.notify.delivery import Courier, Delivery, Notifier
 from warren.notify.events import Event
@@ -229,6 +229,17 @@ def test_a_receiver_that_asks_for_peace_gets_no_other_message_either(outbox: Out
     assert world.receiver.keys == [[OPENED.key]]
 
 
+def test_a_clock_that_goes_back_does_not_prolong_the_peace(outbox: Outbox) -> None:
+    world = make_world(outbox, retry("slow down", after_s=100), DELIVERED)
+    world.put(OPENED)
+    world.run()
+    world.now_ms -= 86_400_000
+    world.outbox.put("chat", OTHER, world.now_ms)
+    world.run()
+
+    assert world.receiver.keys == [[OPENED.key], [OTHER.key]]
+
+
 def test_attempts_end_after_a_day(outbox: Outbox) -> None:
     world = make_world(outbox, retry("busy"))
     world.put(OPENED)
@@ -300,6 +311,25 @@ def test_events_of_other_values_are_another_message(outbox: Outbox) -> None:
     world.run(6)
 
     assert world.receiver.keys == [[OPENED.key], [OTHER.key]]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("", "b7c1-opened-1"),
+        ("incident", "b7c1"),
+        ("cluster", "prod"),
+        ("group", "prod/payments_v2"),
+        ("topic", "prod/orders"),
+        ("owner", "10.0.0.7"),
+    ],
+)
+def test_events_are_told_together_by_what_they_have_in_common(name: str, value: str) -> None:
+    assert GROUP_BY[name](OPENED) == value
+
+
+def test_reports_have_no_incident_in_common() -> None:
+    assert GROUP_BY["incident"](REPORT) == REPORT.key
 
 
 def test_a_message_that_is_full_goes_at_once(outbox: Outbox) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.certificates import Authority
+from tests.receivers import mail_server as mail_server_module
 from tests.receivers.mail_server import Mail, mail_server
 from tests.receivers.samples import AT_MS, CLOSED, OPENED
 from warren.embedded.broker import free_port
@@ -185,6 +186,13 @@ def test_a_user_logs_in(kind: str, mechanism: str, authority: Authority) -> None
         assert send(port, trust=Trust(noverify=True), **{**LOGIN, "auth_type": kind}) == DELIVERED
 
     assert postbox.logins == [mechanism]
+
+
+@pytest.mark.parametrize("kind", ["plain", "crammd5"])
+def test_a_password_can_have_any_character(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mail_server_module, "PASSWORD", "pässwörd".encode())
+    with mail_server(wants_login=True) as (port, _):
+        assert send(port, auth_type=kind, username="user", password="pässwörd") == DELIVERED
 
 
 def test_a_wrong_password_is_refused_for_good_and_not_told(authority: Authority) -> None:

@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 
 from tests.certificates import Authority
+from tests.kafka import eventually
 from tests.receivers.samples import AT_MS, CLOSED, OPENED
 from tests.receivers.web_server import Asked, Reply, WebServer, web_server
 from warren.errors import ConfigError, WarrenError
 from warren.notify.receivers.burrow_http import Http, HttpCall, HttpSettings
 from warren.notify.receivers.connection import Origin, Trust, proxy_for
 from warren.notify.receivers.contract import DELIVERED, Outcome, Result
+from warren.notify.receivers.hiding import Hider, secrets_of_login
 from warren.notify.receivers.web import WebSettings, canonical, retry_after_s
 
 NOW = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
@@ -126,6 +128,26 @@ def test_a_short_header_is_no_secret_and_a_token_in_one_is() -> None:
         outcome = send(server.url, headers={"x-version": "1", "authorization": "Bearer tok-12345"})
 
     assert outcome.reason == "answered 400 Bad Request: 1 is bad, and so is ***"
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "p/ä s+1",
+        "p%2F%C3%A4%20s%2B1",
+        "p/%C3%A4%20s%2B1",
+        "p%2F%C3%A4+s%2B1",
+        r"p/\u00e4 s+1",
+        base64.b64encode("u:p/ä s+1".encode()).decode(),
+        base64.b64encode("\0u\0p/ä s+1".encode()).decode(),
+    ],
+)
+def test_a_password_is_hidden_in_every_spelling(spelling: str) -> None:
+    assert Hider(secrets_of_login("u", "p/ä s+1")).hide(f"it was {spelling}!") == "it was ***!"
+
+
+def test_of_two_secrets_the_longer_one_is_hidden_first() -> None:
+    assert Hider(["abc", "abcdef"]).hide("abcdef abc") == "*** ***"
 
 
 # -- redirects ---------------------------------------------------------------------------------------------------
@@ -270,11 +292,23 @@ def test_a_connection_that_the_server_has_closed_is_made_anew() -> None:
     assert first != second
 
 
-def test_a_connection_with_an_answer_that_is_too_long_is_not_used_again() -> None:
-    with web_server(Reply(body=b"x" * 100_000)) as server:
+@pytest.mark.parametrize("pauses_s", [0, 0.3])
+def test_a_connection_with_an_answer_that_is_too_long_is_not_used_again(pauses_s: float) -> None:
+    with web_server(Reply(body=b"x" * 100_000, pauses_s=pauses_s)) as server:
         first, second = twice(server)
 
     assert first != second
+
+
+def test_a_connection_that_the_server_has_closed_without_a_word_is_made_anew() -> None:
+    with web_server(Reply(hangs_up=True)) as server:
+        receiver = Http(HttpSettings(call(server.url)))
+        assert receiver.deliver([OPENED], "key-1", now_ms=AT_MS) == DELIVERED
+        kept = receiver._client._kept
+        assert kept is not None
+        eventually(lambda: not kept.is_open())
+        assert receiver.deliver([OPENED], "key-2", now_ms=AT_MS) == DELIVERED
+        receiver.close()
 
 
 # -- TLS ---------------------------------------------------------------------------------------------------------

@@ -14,6 +14,17 @@ def by_event(event: Event) -> str:
     return event.key
 
 
+GROUP_BY: dict[str, Callable[[Event], str]] = {
+    "": by_event,
+    "incident": lambda event: event.incident or event.key,
+    "cluster": lambda event: event.cluster,
+    "group": lambda event: f"{event.cluster}/{event.group}",
+    "topic": lambda event: f"{event.cluster}/{event.cause.topic if event.cause else ''}",
+    "owner": lambda event: ",".join(event.owners),
+}
+"""What people can write, and what it means."""
+
+
 class Grouping(NamedTuple):
     """Events with the same `group_by` that come within `wait_s` become one message."""
 

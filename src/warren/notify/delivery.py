@@ -25,6 +25,7 @@ LOOK_S = 1.0
 MOST_ROWS = 1_000
 PRUNE_INTERVAL_S = 3_600.0
 STOP_S = 10.0
+LONGEST_HOLD_MS = 3_600_000
 
 
 class Receiving(Protocol):
@@ -77,8 +78,9 @@ class Courier:
     def step(self) -> float:
         """Deliver one message if there is one; in how many seconds to look again."""
         now_ms = self._now_ms()
-        if now_ms < self._held_until_ms:
-            return (self._held_until_ms - now_ms) / 1000
+        held_ms = self._held_until_ms - now_ms
+        if 0 < held_ms <= LONGEST_HOLD_MS:  # longer only after the clock went back
+            return held_ms / 1000
         rows = self._next(now_ms)
         if not rows or not self._may_send():
             return LOOK_S

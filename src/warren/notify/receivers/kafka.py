@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from warren.notify.events import Event
 from warren.notify.receivers.contract import DELIVERED, Outcome, Receiver, permanent, retry
@@ -14,7 +14,11 @@ from warren.notify.receivers.webhook import as_json
 
 SECRET_SETTINGS = ("password", "secret", "key.pem", "jaas", "token")
 
+FLUSH_MARGIN_S = 5.0
+"""The library gives up by itself before."""
+
 _HOPELESS = (
+    KafkaError._INVALID_ARG,
     KafkaError.MSG_SIZE_TOO_LARGE,
     KafkaError.INVALID_MSG,
     KafkaError.INVALID_RECORD,
@@ -57,30 +61,27 @@ class Kafka(Receiver[list[Record]]):
 
     def send(self, message: list[Record], key: str) -> Outcome:
         """Wait until all brokers that must have them do."""
-        errors: list[KafkaError] = []
-        arrived: list[Message] = []
-
-        def note(error: KafkaError | None, record: Message) -> None:
-            arrived.append(record) if error is None else errors.append(error)
-
+        results: list[KafkaError | None] = []
         try:
             producer = self._connected()
             for record in message:
-                headers: list[tuple[str, str | bytes | None]] = [("warren-event", record.event_key.encode())]
-                producer.produce(
-                    self._settings.topic,
-                    key=record.key,
-                    value=record.value,
-                    timestamp=record.timestamp_ms,
-                    headers=headers,
-                    on_delivery=note,
-                )
-            producer.flush(self._settings.timeout_s + 5)
+                self._produce(producer, record, results)
+            producer.flush(self._settings.timeout_s + FLUSH_MARGIN_S)
         except KafkaException as error:
-            errors.append(error.args[0])
-        if len(arrived) == len(message):
-            return DELIVERED
-        return self._failed(errors)
+            results.append(error.args[0])
+        errors = [error for error in results if error is not None]
+        return DELIVERED if len(results) == len(message) and not errors else self._failed(errors)
+
+    def _produce(self, producer: Producer, record: Record, results: list[KafkaError | None]) -> None:
+        headers: list[tuple[str, str | bytes | None]] = [("warren-event", record.event_key.encode())]
+        producer.produce(
+            self._settings.topic,
+            key=record.key,
+            value=record.value,
+            timestamp=record.timestamp_ms,
+            headers=headers,
+            on_delivery=lambda error, _: results.append(error),
+        )
 
     def secrets(self) -> Iterable[str]:
         """What librdkafka has in settings that sound like it."""
@@ -101,7 +102,6 @@ class Kafka(Receiver[list[Record]]):
                 "acks": "all",
                 "enable.idempotence": True,
                 "delivery.timeout.ms": timeout_ms,
-                "allow.auto.create.topics": False,
                 "linger.ms": 0,
                 "log_level": 0,
                 "error_cb": lambda error: None,  # else it writes to standard error what is told in the end anyway

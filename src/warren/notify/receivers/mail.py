@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
 import re
 import smtplib
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -26,6 +28,8 @@ from warren.notify.words import one_line, readable
 
 CONNECT_S = 10.0
 TLS_AT_ONCE = 465
+LOGGED_IN = 235
+GO_ON = 334
 SUBJECT = "Subject: "
 AUTH_TYPES = ("", "plain", "crammd5")
 
@@ -162,14 +166,45 @@ class Email(Receiver[EmailMessage]):
         if not smtp.has_extn("auth"):
             message = "the server has no logins"
             raise smtplib.SMTPNotSupportedError(message)
-        smtp.user, smtp.password = self._settings.username, self._settings.password
         if kind == "crammd5":
-            smtp.auth("CRAM-MD5", smtp.auth_cram_md5, initial_response_ok=False)
-            return
-        if not is_private and not _is_here(self._settings.server):
+            _log_in_by_challenge(smtp, self._settings.username, self._settings.password)
+        elif is_private or _is_here(self._settings.server):
+            _log_in_plainly(smtp, self._settings.username, self._settings.password)
+        else:
             message = "the password is not sent, since the server has no TLS"
             raise smtplib.SMTPNotSupportedError(message)
-        smtp.auth("PLAIN", smtp.auth_plain)
+
+
+# The library's own logins take passwords in ASCII only.
+
+
+def _log_in_plainly(smtp: smtplib.SMTP, username: str, password: str) -> None:
+    _check_login(*smtp.docmd("AUTH", f"PLAIN {_base64(f'{chr(0)}{username}{chr(0)}{password}'.encode())}"))
+
+
+def _log_in_by_challenge(smtp: smtplib.SMTP, username: str, password: str) -> None:
+    code, challenge = smtp.docmd("AUTH", "CRAM-MD5")
+    if code == GO_ON:
+        digest = hmac.new(password.encode(), _unbase64(challenge), "md5").hexdigest()
+        code, challenge = smtp.docmd(_base64(f"{username} {digest}".encode()))
+    _check_login(code, challenge)
+
+
+def _check_login(code: int, said: bytes) -> None:
+    if code != LOGGED_IN:
+        raise smtplib.SMTPAuthenticationError(code, said)
+
+
+def _unbase64(data: bytes) -> bytes:
+    try:
+        return b64decode(data)
+    except ValueError as error:
+        message = "what the server wants for a login cannot be read"
+        raise smtplib.SMTPException(message) from error
+
+
+def _base64(data: bytes) -> str:
+    return b64encode(data).decode("ascii")
 
 
 def read_letter(text: str) -> Letter:
