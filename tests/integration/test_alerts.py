@@ -86,6 +86,7 @@ class Alerting:
 
     def start(self) -> WarrenProcess:
         warren = WarrenProcess.with_burrow_file(self.directory, self.config, "default")
+        WarrenProcess.started.discard(warren.process)  # it may outlive the test that starts it: the fixture ends it
         return warren.wait_until_ready()
 
 

@@ -169,9 +169,9 @@ def test_an_empty_file_gives_an_empty_message(tmp_path: Path) -> None:
 
 LIMITS = [
     ("{{range 10000000}}{{end}}", "steps"),
-    ("{{range 100}}{{range 100}}{{range 100}}aaaaaaaaaaaaa{{end}}{{end}}{{end}}", "1,000,000 bytes"),
-    ('{{printf "%1000000d%1000000d" 1 2}}', "1,000,000 bytes"),
-    ('{{$x := "0123456789"}}{{range 1000}}{{$x = print $x $x}}{{end}}', "1,000,000 bytes"),
+    ("{{range 2000}}" + 10_000 * "a" + "{{end}}", "16,000,000 bytes"),
+    ('{{range 20}}{{printf "%1000000d" 1}}{{end}}', "16,000,000 bytes"),
+    ('{{$x := "0123456789"}}{{range 1000}}{{$x = print $x $x}}{{end}}', "16,000,000 bytes"),
     ('{{define "x"}}{{template "x" .}}{{end}}{{template "x" .}}', "100 levels"),
     ('{{define "x"}}{{if 1}}{{with 1}}{{template "x" (or 0 (and 1 .))}}{{end}}{{end}}{{end}}{{template "x" .}}', "100"),
 ]
