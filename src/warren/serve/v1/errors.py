@@ -84,6 +84,12 @@ def invalid_body(message: str, hint: str) -> RequestError:
     return RequestError(HTTPStatus.BAD_REQUEST, "invalid_body", message, hint=hint)
 
 
+NO_JSON = invalid_body(
+    "The body is not a JSON object.",
+    "Send one with `Content-Type: application/json`; /api/v1/openapi.json tells what may be in it.",
+)
+
+
 def _not_found(kind: str, message: str, hint: str) -> RequestError:
     return RequestError(HTTPStatus.NOT_FOUND, f"{kind}_not_found", message, hint=hint)
 
@@ -141,10 +147,10 @@ async def _on_wrong_parameter(request: Request, error: Exception) -> Response:
 
 def _wrong_body(wrong: list[Any]) -> RequestError:
     """`loc` of a mistake in a field is (body, its name), of a body that is no object (body), or where JSON ends."""
-    hint = "/api/v1/openapi.json tells what may be in it."
     if any(len(one["loc"]) < 2 or one["type"] == "json_invalid" for one in wrong):
-        return invalid_body("The body is not a JSON object.", f"Send one with `Content-Type: application/json`; {hint}")
-    return invalid_body(" ".join(_what_is_wrong(one, "Field") for one in wrong), hint)
+        return NO_JSON
+    message = " ".join(_what_is_wrong(one, "Field") for one in wrong)
+    return invalid_body(message, "/api/v1/openapi.json tells what may be in it.")
 
 
 def _what_is_wrong(error: Any, kind: str = "Parameter") -> str:
@@ -177,6 +183,8 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
         hint = "Everything here is read with GET." if only_read else f"Possible here: {', '.join(methods)}."
         refused = RequestError(status, "method_not_allowed", message, hint=hint)
         return _answer(refused, {"Allow": ", ".join(methods)})
+    if status is HTTPStatus.BAD_REQUEST:  # not even UTF-8, or nested too deeply
+        return _answer(NO_JSON)
     code = status.phrase.lower().replace(" ", "_")
     return _answer(RequestError(status, code, f"{error.detail}.", hint="/api/v1/openapi.json tells what is possible."))
 
