@@ -7,13 +7,14 @@ import json
 import re
 from datetime import datetime
 from enum import StrEnum
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
 import typer
 
-from warren.commands.client import Client, in_path
+from warren.commands.client import Client, ClientError, in_path
 from warren.errors import WarrenError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def add_silence(
     """From now on nobody is told about the groups that fit all patterns."""
     wanted = {"cluster": cluster, "group": group, "topic": topic, "duration_s": seconds_in(duration)}
     wanted |= {"comment": comment, "by": _user() if by is None else by}
-    added = Client(url, token).ask("POST", SILENCES, wanted)
+    added = Client(url, token).ask("POST", SILENCES, wanted, has=COLUMNS)
     typer.echo(f"Silence {_plain(added['id'])} holds until {_plain(added['until'])}.")
 
 
@@ -68,7 +69,7 @@ def list_silences(
     token: Token = "",
 ) -> None:
     """Show silences that hold, will hold, or have held lately."""
-    answer = Client(url, token).ask("GET", SILENCES)
+    answer = Client(url, token).ask("GET", SILENCES, has=("silences",))
     if as_json:
         typer.echo(json.dumps(answer, indent=2))
     elif answer["silences"]:
@@ -84,7 +85,7 @@ def remove_silence(
     token: Token = "",
 ) -> None:
     """End a silence at once."""
-    removed = Client(url, token).ask("DELETE", f"{SILENCES}/{in_path(silence_id)}")
+    removed = Client(url, token).ask("DELETE", f"{SILENCES}/{in_path(silence_id)}", has=COLUMNS)
     typer.echo(f"Silence {_plain(removed['id'])} is removed.")
 
 
@@ -177,17 +178,28 @@ def _real(client: Client, cluster: str, group: str, extras: dict[str, str]) -> S
     """What a message about a group would be made of now: its status, and the incident if one is open."""
     from warren.notify.templates.data import notification_data
 
-    path = f"/v3/kafka/{in_path(cluster)}/consumer/{in_path(group)}/status"
-    status = client.ask("GET", path)["status"]
+    status = _status(client, cluster, group)
     incident = _open_incident(client, cluster, group)
     incident_id, opened_ms = (incident["id"], _milliseconds(incident["opened_at"])) if incident else ("", None)
     return notification_data(cluster, group, incident_id, opened_ms, extras, status)
 
 
+def _status(client: Client, cluster: str, group: str) -> dict[str, Any]:
+    path = f"/v3/kafka/{in_path(cluster)}/consumer/{in_path(group)}/status"
+    try:
+        found: dict[str, Any] = client.ask("GET", path, has=("status",))["status"]
+    except ClientError as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
+        message = f"Warren at {client.url} knows no group `{group}` in a cluster `{cluster}`."
+        raise ClientError(message, status=error.status) from error
+    return found
+
+
 def _open_incident(client: Client, cluster: str, group: str) -> Any:
     encoded = group.encode("utf-8", "surrogateescape")
     wanted = urlencode({"cluster": cluster, "group": encoded, "state": "open", "limit": 1})
-    found = client.ask("GET", f"/api/v1/incidents?{wanted}")["incidents"]
+    found = client.ask("GET", f"/api/v1/incidents?{wanted}", has=("incidents",))["incidents"]
     return found[0] if found else None
 
 

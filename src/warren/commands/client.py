@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Collection
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse
 from typing import Any, NamedTuple
@@ -37,12 +38,12 @@ class Client(NamedTuple):
     url: str
     token: str = ""
 
-    def ask(self, method: str, path: str, body: object = None) -> Any:
-        """What it answers, from JSON; `ClientError` if that is no good answer."""
+    def ask(self, method: str, path: str, body: object = None, *, has: Collection[str]) -> dict[str, Any]:
+        """The object that it answers with, which has these fields; `ClientError` if that is no good answer."""
         request = self._request(method, path, body)
         try:
             with self._opener().open(request, timeout=TIMEOUT_S) as answer:
-                return self._parsed(answer.read())
+                return self._parsed(answer.read(), has)
         except urllib.error.HTTPError as error:
             with error:
                 raise self._refused(error) from error
@@ -68,12 +69,20 @@ class Client(NamedTuple):
         proxies = urllib.request.ProxyHandler({} if is_here else None)
         return urllib.request.build_opener(_NoRedirects, proxies)
 
-    def _parsed(self, content: bytes) -> Any:
+    def _parsed(self, content: bytes, has: Collection[str]) -> dict[str, Any]:
         try:
-            return json.loads(content)
+            found = json.loads(content)
         except ValueError as error:
-            message = f"What answers at {self.url} is not Warren: it speaks no JSON."
-            raise ClientError(message, hint="--url or WARREN_URL tells where Warren is.") from error
+            why = "it speaks no JSON"
+            raise self._stranger(why) from error
+        if not isinstance(found, dict) or not found.keys() >= set(has):
+            why = "its answer has another form"
+            raise self._stranger(why)
+        return found
+
+    def _stranger(self, why: str) -> ClientError:
+        message = f"What answers at {self.url} is not Warren: {why}."
+        return ClientError(message, hint="--url or WARREN_URL tells where Warren is.")
 
     def _refused(self, error: urllib.error.HTTPError) -> ClientError:
         told, hint = _told(error.fp)
@@ -98,7 +107,8 @@ def _checked_url(url: str) -> SplitResult:
     except ValueError:
         is_good = False
     if not is_good or not url.isascii() or not url.isprintable() or " " in url:
-        raise ClientError("The URL of Warren is wrong.", hint=hint)  # noqa: EM101
+        message = "The URL of Warren is wrong."
+        raise ClientError(message, hint=hint)
     if "@" in parts.netloc or parts.query or parts.fragment:
         message = "The URL of Warren must have neither a password nor anything after its path."
         raise ClientError(message, hint=f"{hint} A token is given with --token or WARREN_TOKEN.")
