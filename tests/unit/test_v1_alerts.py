@@ -367,11 +367,22 @@ def test_with_tokens_silences_are_changed_by_those_who_have_one(tmp_path: Path) 
     site.alerts.stop()
 
 
-def test_a_wrong_method_tells_all_that_are_possible(site: Site) -> None:
-    answer = site.client.put("silences")
+@pytest.mark.parametrize(
+    ("method", "path", "allowed", "hint"),
+    [
+        ("PUT", "silences", "GET, HEAD, POST", "Possible here: GET, HEAD, POST."),
+        ("GET", "silences/one", "DELETE", "Possible here: DELETE."),
+        ("POST", "incidents", "GET, HEAD", "Everything here is read with GET."),
+        ("POST", "openapi.json", "GET, HEAD", "Everything here is read with GET."),
+    ],
+)
+def test_a_wrong_method_tells_all_that_are_possible(
+    site: Site, method: str, path: str, allowed: str, hint: str
+) -> None:
+    answer = site.client.request(method, path)
 
-    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, POST")
-    assert answer.json()["error"]["hint"] == "Possible here: GET, HEAD, POST."
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
+    assert answer.json()["error"]["hint"] == hint
 
 
 # -- notifiers -------------------------------------------------------------------------------------------------------

@@ -11,12 +11,11 @@ from urllib.parse import quote
 import structlog
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from pydantic_core import to_json
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from warren.errors import WarrenError
@@ -191,7 +190,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 
 def _methods_at(request: Request) -> list[str]:
     """What can be done at the path; the router itself tells of one route only, and several may have the path."""
-    routes = [one for one in request.app.routes if isinstance(one, APIRoute)]
+    routes = [one for one in request.app.routes if isinstance(one, Route)]
     found = {
         method for one in routes if one.matches(request.scope)[0] is not Match.NONE for method in one.methods or ()
     }
