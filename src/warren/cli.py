@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from warren import __version__
+from warren.commands.alerts import silence_commands, template_commands
 from warren.errors import ConfigError, WarrenError
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ cli = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+cli.add_typer(silence_commands, name="silence")
+cli.add_typer(template_commands, name="template")
 
 
 def home_directory() -> Path:

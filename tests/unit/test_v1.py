@@ -21,6 +21,7 @@ from warren import __version__
 from warren.codec.keys import encode_group_key
 from warren.config.load import for_bootstrap
 from warren.keeper import Keeper
+from warren.notify.service import Alerts
 from warren.rules.listing import SortKey
 from warren.rules.policy import Policy, RulesFor
 from warren.rules.rule import Rule, Settings
@@ -142,12 +143,14 @@ class Warren(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def warren() -> Iterator[Warren]:
+def warren(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warren]:
     clusters: dict[str, ClusterState] = {}
-    clock = Clock()
-    app = make_app(clusters, lambda: for_bootstrap("127.0.0.1:9092", "127.0.0.1:8000"), clock, lambda: QUERIES)
+    clock, config = Clock(), for_bootstrap("127.0.0.1:9092", "127.0.0.1:8000")
+    alerts = Alerts(config, clusters, tmp_path_factory.mktemp("home"), clock)
+    app = make_app(clusters, lambda: config, clock, lambda: QUERIES, alerts=alerts)
     with TestClient(app, base_url="http://warren/api/v1/", client=("127.0.0.1", 1)) as client:
         yield Warren(app, client, clusters, clock)
+    alerts.stop()
 
 
 @pytest.fixture
@@ -201,7 +204,7 @@ def test_the_start_tells_the_version(client: TestClient) -> None:
     assert get(client, "")["version"] == __version__
 
 
-@pytest.mark.parametrize("link", ["clusters", "pipeline", "openapi"])
+@pytest.mark.parametrize("link", ["clusters", "pipeline", "openapi", "incidents", "silences", "notifiers"])
 def test_the_links_of_the_start_lead_somewhere(client: TestClient, link: str) -> None:
     start = client.get("")
 
@@ -907,6 +910,7 @@ PATHS = {
     "clusters/local/topics": "TopicList",
     "clusters/local/topics/orders": "Topic",
     "clusters/local/changes": "ChangeList",
+    "incidents/none": "ErrorAnswer",
     "clusters/nowhere": "ErrorAnswer",
     "nothing": "ErrorAnswer",
     "pipeline?x=1": "ErrorAnswer",
@@ -944,7 +948,12 @@ def document(client: TestClient) -> dict[str, Any]:
 
 
 def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {path: methods["get"] for path, methods in document["paths"].items()}
+    """By method and path."""
+    return {
+        f"{method} {path}": operation
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
 
 
 def model_names(value: Any) -> set[str]:
@@ -975,6 +984,12 @@ def test_operations_have_names_that_clients_can_use(document: dict[str, Any]) ->
         "get_topic",
         "list_changes",
         "get_pipeline",
+        "list_incidents",
+        "get_incident",
+        "list_silences",
+        "add_silence",
+        "remove_silence",
+        "list_notifiers",
     ]
 
 
@@ -989,17 +1004,17 @@ def test_every_parameter_is_explained(document: dict[str, Any]) -> None:
 
 
 def test_every_answer_has_a_model(document: dict[str, Any]) -> None:
-    answers = {path: model_names(one["responses"]["200"]) for path, one in operations(document).items()}
+    answers = [one["responses"] for one in operations(document).values()]
 
-    assert all(answers.values())
+    assert all(model_names(one.get("200") or one["201"]) for one in answers)
 
 
 @pytest.mark.parametrize("status", ["400", "404", "500", "default"])
 def test_every_error_is_documented_in_the_one_shape(document: dict[str, Any], status: str) -> None:
-    expected = [path for path in document["paths"] if "{" in path or status != "404"]
+    expected = [name for name in operations(document) if "{" in name or status != "404"]
     found = [
-        path
-        for path, one in operations(document).items()
+        name
+        for name, one in operations(document).items()
         if model_names(one["responses"].get(status)) == {"ErrorAnswer"}
     ]
 
@@ -1009,7 +1024,7 @@ def test_every_error_is_documented_in_the_one_shape(document: dict[str, Any], st
 def test_no_other_error_is_documented(document: dict[str, Any]) -> None:
     statuses = {status for one in operations(document).values() for status in one["responses"]}
 
-    assert statuses == {"200", "400", "404", "500", "default"}
+    assert statuses == {"200", "201", "400", "404", "500", "default"}
 
 
 API_PAGE = Path(__file__).parents[2] / "docs" / "api.md"
@@ -1021,7 +1036,13 @@ def test_the_page_about_the_api_has_every_endpoint(document: dict[str, Any]) -> 
     assert [path for path in document["paths"] if f"`{path}`" not in page] == []
 
 
-@pytest.mark.parametrize("model", ["Cluster", "GroupSummary", "Partition", "WindowEntry", "Reader", "Change"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        *("Cluster", "GroupSummary", "Partition", "WindowEntry", "Reader", "Change"),
+        *("Incident", "IncidentStep", "IncidentCause", "Silence", "NewSilence", "Notifier", "NotifierList"),
+    ],
+)
 def test_the_page_about_the_api_has_every_field(document: dict[str, Any], model: str) -> None:
     page = API_PAGE.read_text()
 

@@ -62,6 +62,8 @@ class Wanted(NamedTuple):
     limit: int = 100
     before_ms: int | None = None
     """Only those that were opened before."""
+    after: Incident | None = None
+    """Only those that come after it in the list; many are opened in the same millisecond."""
 
 
 class IncidentBook:
@@ -85,12 +87,20 @@ class IncidentBook:
             conditions["name = ?"] = _kept(wanted.group)
         if wanted.before_ms is not None:
             conditions["opened_ms < ?"] = wanted.before_ms
-        clauses = list(conditions)
+        clauses, values = list(conditions), list(conditions.values())
+        if wanted.after is not None:
+            clauses.append("(opened_ms < ? OR (opened_ms = ? AND id > ?))")
+            values += [wanted.after.opened_ms, wanted.after.opened_ms, wanted.after.id]
         if wanted.is_open is not None:
             clauses.append(f"closed_ms IS {'' if wanted.is_open else 'NOT '}NULL")
         where = f" WHERE {' AND '.join(clauses)}" if clauses else ""
         query = f"{_SELECT}{where} ORDER BY opened_ms DESC, id LIMIT ?"
-        return [self._incident(row) for row in self._database.read(query, [*conditions.values(), wanted.limit])]
+        return [self._incident(row) for row in self._database.read(query, [*values, wanted.limit])]
+
+    def count_open(self) -> dict[str, int]:
+        """How many are open in each cluster that has any."""
+        query = "SELECT cluster, count(*) FROM incidents WHERE closed_ms IS NULL GROUP BY cluster"
+        return dict(cast(list[tuple[str, int]], self._database.read(query)))
 
     def get(self, incident_id: str) -> Incident | None:
         """One of them."""

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
 from warren.config.model import Config
+from warren.notify.service import Alerts
 from warren.serve import gojson
 from warren.serve.access import CHANGES, Access, Client, Permit, Refusal
 from warren.serve.answer import BUFFERED_BYTES, JSON, Answer, asgi_headers, bad_request
@@ -43,9 +44,10 @@ def make_app(
     queries: Queries = lambda: {},
     *,
     log_level: LogLevel | None = None,
+    alerts: Alerts | None = None,
 ) -> Site:
     """The application; it reads `clusters`, which others fill, and asks for the configuration at each request."""
-    return Site(clusters, config, now_ms, queries, log_level)
+    return Site(clusters, config, now_ms, queries, log_level, alerts=alerts)
 
 
 class Exchange:
@@ -98,13 +100,17 @@ class Site:
         now_ms: Callable[[], int],
         queries: Queries,
         log_level: LogLevel | None,
+        *,
+        alerts: Alerts | None,
     ) -> None:
         self.counts = RequestCounts()
         self._config = config
         self._now_ms = now_ms
         self._burrow = BurrowApi(clusters, config, now_ms, log_level)
-        self._v1 = make_v1(clusters, now_ms, queries)
-        self._metrics = Metrics(clusters, now_ms, queries, lambda: config().metrics, self.counts.snapshot)
+        self._v1 = make_v1(clusters, now_ms, queries, config, alerts)
+        self._metrics = Metrics(
+            clusters, now_ms, queries, lambda: config().metrics, self.counts.snapshot, alerts=alerts
+        )
         self._rendered = RenderedAnswers(clusters)
         self._kitchen = Kitchen()
         self._access: tuple[Config, Access] | None = None

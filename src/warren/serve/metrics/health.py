@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 import numpy as np
+import structlog
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
@@ -14,10 +16,14 @@ from prometheus_client.registry import Collector
 
 from warren import __version__
 from warren.model import Status
+from warren.notify.outbox import Results
+from warren.notify.service import Alerts
 from warren.serve.metrics.columns import Told
 from warren.serve.metrics.formats import Format
 from warren.serve.v1.answers import QueryHealth
 from warren.state import ClusterState
+
+log = structlog.get_logger()
 
 Values = Mapping[tuple[str, ...], float]
 """By the values of the labels."""
@@ -34,7 +40,13 @@ class RequestTotals(Protocol):
 class Health:
     """Writes the second part of the page."""
 
-    def __init__(self, queries: Callable[[], Mapping[str, QueryHealth]], requests: Callable[[], RequestTotals]) -> None:
+    def __init__(
+        self,
+        queries: Callable[[], Mapping[str, QueryHealth]],
+        requests: Callable[[], RequestTotals],
+        alerts: Alerts | None = None,
+    ) -> None:
+        self._alerts = alerts
         self._queries = queries
         self._requests = requests
         self._process = ProcessCollector(registry=None)
@@ -48,6 +60,7 @@ class Health:
             *_of_reading(states, now_ms),
             *_of_queries(self._queries()),
             *_of_requests(self._requests()),
+            *(_of_alerts(self._alerts, states) if self._alerts else ()),
             *self._process.collect(),
         ]
         return _text(families, chosen)
@@ -186,6 +199,41 @@ def _of_requests(requests: RequestTotals) -> Iterator[Metric]:
     seconds = {at: seconds for at, (_, seconds) in found.items()}
     yield _counter("warren_http_requests", "HTTP requests that were answered.", labels, counts)
     yield _counter("warren_http_request_seconds", "Time that answering them took.", labels, seconds)
+
+
+def _of_alerts(alerts: Alerts, states: Mapping[str, ClusterState]) -> Iterator[Metric]:
+    yield _gauge("warren_leader", "Whether this Warren is the one that sends.", [], {(): alerts.leader.is_leader})
+    try:
+        results, is_open = alerts.health(), alerts.incidents.count_open()
+    except sqlite3.Error as error:  # lags are told all the same; these families are missing, which is no 0
+        log.error("how the notifiers are doing is not known", error=str(error))
+        return
+    yield _gauge(
+        "warren_incidents_open",
+        "Groups with an open incident.",
+        ["cluster"],
+        {(name,): is_open.get(name, 0) for name in states},
+    )
+    yield from _of_notifiers(results)
+
+
+def _of_notifiers(results: Mapping[str, Results]) -> Iterator[Metric]:
+    found = sorted(results.items())
+    counts: dict[tuple[str, ...], float] = {}
+    for name, one in found:
+        counts |= {(name, "sent"): one.sent, (name, "retried"): one.retried, (name, "failed"): one.failed}
+    yield _counter(
+        "warren_notifier_messages",
+        "Events by what became of them: sent, not delivered and to be tried again, failed for good.",
+        ["notifier", "result"],
+        counts,
+    )
+    yield _gauge(
+        "warren_notifier_waiting",
+        "Events that are not delivered yet.",
+        ["notifier"],
+        {(name,): one.waiting for name, one in found},
+    )
 
 
 def _age_s(then_ms: int, now_ms: int) -> float:

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from warren.config.model import Metrics as Settings
+from warren.notify.service import Alerts
 from warren.rules.survey import Survey
 from warren.serve.metrics.columns import Labels, Told, labels_of, pages, worst
 from warren.serve.metrics.formats import Format, accepts_gzip, chosen_format
@@ -58,11 +59,13 @@ class Metrics:
         queries: Callable[[], Mapping[str, QueryHealth]],
         settings: Callable[[], Settings] = Settings,
         requests: Callable[[], RequestTotals] = dict,
+        *,
+        alerts: Alerts | None = None,
     ) -> None:
         self._clusters = clusters
         self._now_ms = now_ms
         self._settings = settings
-        self._health = Health(queries, requests)
+        self._health = Health(queries, requests, alerts)
         self._labels: dict[tuple[str, bool], Labels] = {}
         self._kept: _Kept | None = None
         self._lock = threading.Lock()

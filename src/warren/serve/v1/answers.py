@@ -330,14 +330,14 @@ def _partition(one: PartitionVerdict) -> models.Partition:
         "last_stable_offset": one.last_stable,
         "lag_stable": _lag_stable(one),
         "conditions": [{"condition": found.name.value, "reason": found.says} for found in one.conditions],
-        "lag_seconds": _rounded(told.lag_s),
-        "lag_seconds_at_least": _rounded(told.lag_s_at_least),
-        "consumed_per_second": _rounded(told.consumed_per_s),
-        "produced_per_second": _rounded(told.produced_per_s),
-        "catch_up_seconds": _rounded(told.catch_up_s),
-        "commit_age_seconds": _rounded(told.commit_age_s),
+        "lag_seconds": rounded(told.lag_s),
+        "lag_seconds_at_least": rounded(told.lag_s_at_least),
+        "consumed_per_second": rounded(told.consumed_per_s),
+        "produced_per_second": rounded(told.produced_per_s),
+        "catch_up_seconds": rounded(told.catch_up_s),
+        "commit_age_seconds": rounded(told.commit_age_s),
         "lost_records": told.lost_records,
-        "loss_in_seconds": _rounded(told.loss_in_s),
+        "loss_in_seconds": rounded(told.loss_in_s),
         "complete": round(one.complete, 4),
     }
 
@@ -394,7 +394,7 @@ def _topic_partition(number: int, one: listing.TopicPartition) -> models.TopicPa
         "last_stable_offset": one.last_stable,
         "has_leader": one.has_leader,
         "open_transaction_since": time_or_null(one.held_since_ms),
-        "produced_per_second": _rounded(one.produced_per_s),
+        "produced_per_second": rounded(one.produced_per_s),
     }
 
 
@@ -440,5 +440,6 @@ def time_or_null(ms: int | None) -> str | None:
         return None
 
 
-def _rounded(value: float | None) -> float | None:
+def rounded(value: float | None) -> float | None:
+    """As many digits as anybody can use."""
     return None if value is None else round(value, 3)

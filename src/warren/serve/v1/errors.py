@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from warren.errors import WarrenError
@@ -24,6 +25,10 @@ log = structlog.get_logger()
 
 COMPARED_NAMES = 1_000
 """To either side of where a name would be: similar names mostly begin alike, and to compare all takes too long."""
+METHODS = ("GET", "HEAD", "POST", "DELETE")
+"""All that there are, in the order in which they are told."""
+SHOWN_LETTERS = 200
+"""Of a wrong value."""
 
 
 class RequestError(WarrenError):
@@ -63,6 +68,27 @@ def partition_not_found(topic: str, partition: int, partitions: int) -> RequestE
     return _not_found("partition", message, hint)
 
 
+def incident_not_found(incident_id: str) -> RequestError:
+    """No such incident."""
+    return _not_found("incident", f"There is no incident `{incident_id}`.", "/api/v1/incidents lists the known ones.")
+
+
+def silence_not_found(silence_id: str) -> RequestError:
+    """No such silence."""
+    return _not_found("silence", f"There is no silence `{silence_id}`.", "/api/v1/silences lists the known ones.")
+
+
+def invalid_body(message: str, hint: str) -> RequestError:
+    """What is to be set cannot be."""
+    return RequestError(HTTPStatus.BAD_REQUEST, "invalid_body", message, hint=hint)
+
+
+NO_JSON = invalid_body(
+    "The body is not a JSON object.",
+    "Send one with `Content-Type: application/json`; /api/v1/openapi.json tells what may be in it.",
+)
+
+
 def _not_found(kind: str, message: str, hint: str) -> RequestError:
     return RequestError(HTTPStatus.NOT_FOUND, f"{kind}_not_found", message, hint=hint)
 
@@ -91,7 +117,7 @@ async def refuse_unknown_parameters(request: Request) -> None:
 
 def _parameters(request: Request) -> dict[str, Any]:
     """What the OpenAPI document says about the parameters of the route that was found, by name."""
-    route = request.app.openapi()["paths"][request.scope["route"].path]["get"]
+    route = request.app.openapi()["paths"][request.scope["route"].path][request.method.lower()]
     return {one["name"]: one for one in route.get("parameters", [])}
 
 
@@ -110,14 +136,31 @@ async def _on_request_error(request: Request, error: Exception) -> Response:
 async def _on_wrong_parameter(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     wrong, documented = error.errors(), _parameters(request)
+    in_body = [one for one in wrong if one["loc"][0] == "body"]
+    if in_body:
+        return _answer(_wrong_body(in_body))
     message = " ".join(_what_is_wrong(one) for one in wrong)
     hints = {name: documented[name]["description"] for name in map(_name_of, wrong)}
     return _answer(_wrong_parameter(message, " ".join(f"`{name}`: {text}" for name, text in hints.items())))
 
 
-def _what_is_wrong(error: Any) -> str:
-    told = error["msg"].replace("Input should", "it should", 1)
-    return f"Parameter `{_name_of(error)}` is {error['input']!r}: {told}."
+def _wrong_body(wrong: list[Any]) -> RequestError:
+    """`loc` of a mistake in a field is (body, its name), of a body that is no object (body), or where JSON ends."""
+    if any(len(one["loc"]) < 2 or one["type"] == "json_invalid" for one in wrong):
+        return NO_JSON
+    message = " ".join(_what_is_wrong(one, "Field") for one in wrong)
+    return invalid_body(message, "/api/v1/openapi.json tells what may be in it.")
+
+
+def _what_is_wrong(error: Any, kind: str = "Parameter") -> str:
+    if error["type"] == "extra_forbidden":
+        return f"There is no field `{_name_of(error)}`."
+    told = error["msg"].replace("Input should", "it should", 1).replace("String should", "it should", 1)
+    return f"{kind} `{_name_of(error)}` is {_shortened(repr(error['input']))}: {told}."
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SHOWN_LETTERS else f"{text[:SHOWN_LETTERS]}..."
 
 
 def _name_of(error: Any) -> str:
@@ -134,10 +177,24 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
         return _answer(_not_found("path", f"There is nothing at {path}.", hint))
     if status is HTTPStatus.METHOD_NOT_ALLOWED:
         message = f"{request.method} is not possible at {path}."
-        refused = RequestError(status, "method_not_allowed", message, hint="Everything here is read with GET.")
-        return _answer(refused, {"Allow": "GET, HEAD"})
+        methods = _methods_at(request)
+        only_read = methods == ["GET", "HEAD"]
+        hint = "Everything here is read with GET." if only_read else f"Possible here: {', '.join(methods)}."
+        refused = RequestError(status, "method_not_allowed", message, hint=hint)
+        return _answer(refused, {"Allow": ", ".join(methods)})
+    if status is HTTPStatus.BAD_REQUEST:  # not even UTF-8, or nested too deeply
+        return _answer(NO_JSON)
     code = status.phrase.lower().replace(" ", "_")
     return _answer(RequestError(status, code, f"{error.detail}.", hint="/api/v1/openapi.json tells what is possible."))
+
+
+def _methods_at(request: Request) -> list[str]:
+    """What can be done at the path; the router itself tells of one route only, and several may have the path."""
+    routes = [one for one in request.app.routes if isinstance(one, Route)]
+    found = {
+        method for one in routes if one.matches(request.scope)[0] is not Match.NONE for method in one.methods or ()
+    }
+    return sorted(found | ({"HEAD"} if "GET" in found else set()), key=METHODS.index)
 
 
 HANDLERS: dict[Any, Any] = {
@@ -149,7 +206,7 @@ HANDLERS: dict[Any, Any] = {
 
 def _answer(error: RequestError, headers: dict[str, str] | None = None) -> Response:
     body: ErrorAnswer = {"error": {"code": error.code, "message": error.message, "hint": error.hint}}
-    return Response(to_json(body), error.status, headers, media_type="application/json")
+    return Response(to_json(body), int(error.status), headers, media_type="application/json")
 
 
 INTERNAL = RequestError(
@@ -162,7 +219,7 @@ INTERNAL = RequestError(
 
 def documented_errors(path: str) -> dict[int | str, dict[str, Any]]:
     """What the OpenAPI document says about errors; `default` keeps FastAPI from telling of a shape of its own."""
-    told: dict[int | str, str] = {400: "A parameter is wrong, or there is no such parameter."}
+    told: dict[int | str, str] = {400: "A parameter or the body is wrong, or there is no such parameter."}
     if "{" in path:
         told[404] = "Something in the path is not known."
     told |= {500: "Warren failed; its log tells why.", "default": "Anything else."}

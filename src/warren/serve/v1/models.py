@@ -65,7 +65,15 @@ class ErrorAnswer(TypedDict):
 # -- start and pipeline ----------------------------------------------------------------------------------------------
 
 
-class Links(TypedDict):
+class AlertLinks(TypedDict, total=False):
+    """There only if Warren watches for incidents."""
+
+    incidents: str
+    silences: str
+    notifiers: str
+
+
+class Links(AlertLinks):
     """Addresses, relative to this one."""
 
     clusters: str

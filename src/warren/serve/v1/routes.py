@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import wraps
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated
 from urllib.parse import unquote, urlencode
 
 from fastapi import Depends, FastAPI, Path, Query, Request
 from fastapi.routing import APIRoute
 from fastapi.telemetry import TelemetryConfig
-from pydantic import AfterValidator, TypeAdapter
+from pydantic import AfterValidator
 from starlette.middleware import Middleware
-from starlette.responses import Response
 
 from warren import __version__
 from warren.groups.views import GroupType
 from warren.model import Status
+from warren.notify.service import Alerts
 from warren.rules.listing import Selection, pattern_of
 from warren.rules.verdict import GroupVerdict
 from warren.serve.v1 import answers, models
+from warren.serve.v1.alerts import AlertsApi, ConfigNow, add_alert_routes
 from warren.serve.v1.answers import QueryHealth
+from warren.serve.v1.endpoints import add_get
 from warren.serve.v1.errors import (
     HANDLERS,
     Edge,
     cluster_not_found,
-    documented_errors,
     group_not_found,
     partition_not_found,
     refuse_unknown_parameters,
@@ -49,12 +49,22 @@ NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": Fal
 
 DESCRIPTION = """What Warren knows of Kafka consumer groups: which are in trouble, why, and since when.
 
-Everything is read with GET. Times are ISO 8601 in UTC, durations are seconds, and what is not known is null."""
+Everything is read with GET; only silences are set and removed.
+Times are ISO 8601 in UTC, durations are seconds, and what is not known is null."""
 
 
-def make_v1(clusters: Mapping[str, ClusterState], now_ms: Callable[[], int], queries: Queries) -> FastAPI:
-    """The application to mount at /api/v1; it reads `clusters`, which others fill."""
-    api = _Api(clusters, now_ms, queries)
+def make_v1(
+    clusters: Mapping[str, ClusterState],
+    now_ms: Callable[[], int],
+    queries: Queries,
+    config: ConfigNow,
+    alerts: Alerts | None = None,
+) -> FastAPI:
+    """The application to mount at /api/v1; it reads `clusters`, which others fill.
+
+    Without `alerts` it has no paths about them.
+    """
+    api = _Api(clusters, now_ms, queries, has_alerts=alerts is not None)
     app = FastAPI(
         title="Warren",
         version=__version__,
@@ -71,39 +81,19 @@ def make_v1(clusters: Mapping[str, ClusterState], now_ms: Callable[[], int], que
     cluster = "/clusters/{cluster}"
     group = cluster + "/groups/{group}"
     partition = group + "/topics/{topic}/partitions/{partition}"
-    _get(app, "/", api.start, "Version and links")
-    _get(app, "/clusters", api.list_clusters, "All clusters")
-    _get(app, cluster, api.get_cluster, "One cluster")
-    _get(app, f"{cluster}/groups", api.list_groups, "Groups of a cluster, filtered and sorted")
-    _get(app, group, api.get_group, "One group with its partitions")
-    _get(app, partition, api.get_partition, "One partition of a group with its window")
-    _get(app, f"{cluster}/topics", api.list_topics, "Topics of a cluster")
-    _get(app, f"{cluster}/topics/{{topic}}", api.get_topic, "One topic and the groups that use it")
-    _get(app, f"{cluster}/changes", api.list_changes, "Changes of status, newest first")
-    _get(app, "/pipeline", api.get_pipeline, "The queries that bring the data")
+    add_get(app, "/", api.start, "Version and links")
+    add_get(app, "/clusters", api.list_clusters, "All clusters")
+    add_get(app, cluster, api.get_cluster, "One cluster")
+    add_get(app, f"{cluster}/groups", api.list_groups, "Groups of a cluster, filtered and sorted")
+    add_get(app, group, api.get_group, "One group with its partitions")
+    add_get(app, partition, api.get_partition, "One partition of a group with its window")
+    add_get(app, f"{cluster}/topics", api.list_topics, "Topics of a cluster")
+    add_get(app, f"{cluster}/topics/{{topic}}", api.get_topic, "One topic and the groups that use it")
+    add_get(app, f"{cluster}/changes", api.list_changes, "Changes of status, newest first")
+    add_get(app, "/pipeline", api.get_pipeline, "The queries that bring the data")
+    if alerts is not None:
+        add_alert_routes(app, AlertsApi(alerts, clusters, config, now_ms))
     return app
-
-
-def _get(app: FastAPI, path: str, endpoint: Callable[..., Any], summary: str) -> None:
-    model = get_type_hints(endpoint, include_extras=True)["return"]
-    app.add_api_route(
-        path,
-        _written(endpoint, TypeAdapter(model)),
-        methods=["GET"],
-        response_model=model,
-        summary=summary,
-        responses=documented_errors(path),
-    )
-
-
-def _written(endpoint: Callable[..., Any], adapter: TypeAdapter[Any]) -> Callable[..., Response]:
-    """The endpoint with its answer in JSON; FastAPI itself would check every item of it first."""
-
-    @wraps(endpoint)
-    def respond(*args: Any, **parameters: Any) -> Response:
-        return Response(adapter.dump_json(endpoint(*args, **parameters)), media_type="application/json")
-
-    return respond
 
 
 def _operation_id(route: APIRoute) -> str:
@@ -113,7 +103,10 @@ def _operation_id(route: APIRoute) -> str:
 class _Api:
     """One method for each route; plain functions, so that a thread waits for the state's lock and not the server."""
 
-    def __init__(self, clusters: Mapping[str, ClusterState], now_ms: Callable[[], int], queries: Queries) -> None:
+    def __init__(
+        self, clusters: Mapping[str, ClusterState], now_ms: Callable[[], int], queries: Queries, *, has_alerts: bool
+    ) -> None:
+        self._has_alerts = has_alerts
         self._clusters = clusters
         self._now_ms = now_ms
         self._queries = queries
@@ -121,6 +114,8 @@ class _Api:
     def start(self) -> models.Start:
         """Tells the version, and where to go from here."""
         links = models.Links(clusters="clusters", pipeline="pipeline", openapi="openapi.json")
+        if self._has_alerts:
+            links.update({"incidents": "incidents", "silences": "silences", "notifiers": "notifiers"})
         return models.Start(version=__version__, links=links)
 
     def list_clusters(self) -> models.ClusterList:

@@ -1,0 +1,1 @@
+"""Commands that ask a running Warren, or need none."""
