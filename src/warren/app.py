@@ -80,7 +80,9 @@ class App:
         """Remember, answer, then bring up the pipeline."""
         for name in self.clusters:
             self._restore(name)
-        asgi = make_app(self.clusters, lambda: self.config, now_ms, self._query_health, log_level=self.level)
+        asgi = make_app(
+            self.clusters, lambda: self.config, now_ms, self._query_health, log_level=self.level, alerts=self.alerts
+        )
         for listener in self.listeners:
             listener.start(asgi, asgi.at_once)
             log.info("answering", url=listener.url)

@@ -60,6 +60,7 @@ class Stage:
     def __init__(self, path: Path, **addressees: Addressee) -> None:
         self.now_ms = 1_000 * MINUTE_MS
         self.cluster, self.leader = FakeCluster(), Leads()
+        self.clusters = {"prod": self.cluster}
         self.terms = Terms(addressees)
         self.path = path
         self.begin()
@@ -69,7 +70,7 @@ class Stage:
         database = Database(self.path)
         self.outbox = Outbox(database)
         self.coordinator = Coordinator(
-            {"prod": self.cluster},  # type: ignore[dict-item]
+            self.clusters,  # type: ignore[arg-type]
             database,
             self.outbox,
             self.leader,
@@ -153,6 +154,15 @@ def test_a_group_that_is_gone_closes_its_incident(staged: Callable[..., Stage]) 
     stage = staged()
     stage.is_now(Status.ERR)
     stage.is_now(None)
+
+    assert stage.sent() == ["g opened ERR", "g closed NOTFOUND"]
+
+
+def test_a_cluster_that_is_no_longer_watched_closes_its_incidents(staged: Callable[..., Stage]) -> None:
+    stage = staged()
+    stage.is_now(Status.ERR)
+    del stage.clusters["prod"]
+    stage.passes(1)
 
     assert stage.sent() == ["g opened ERR", "g closed NOTFOUND"]
 

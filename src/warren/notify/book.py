@@ -71,12 +71,28 @@ class IncidentBook:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._open: dict[str, dict[str, Incident]] = {}
         database.add_tables(TABLES)
 
     def open_incidents(self, cluster: str) -> dict[str, Incident]:
-        """What is open in a cluster, by group."""
-        rows = self._database.read(f"{_SELECT} WHERE cluster = ? AND closed_ms IS NULL", (cluster,))
-        return {one.group: one for one in map(self._incident, rows)}
+        """What is open in a cluster, by group; asked every second, so it is remembered."""
+        if cluster not in self._open:
+            rows = self._database.read(f"{_SELECT} WHERE cluster = ? AND closed_ms IS NULL", (cluster,))
+            self._open[cluster] = {one.group: one for one in map(self._incident, rows)}
+        return dict(self._open[cluster])
+
+    def clusters_with_open(self) -> list[str]:
+        """The clusters in which anything is open."""
+        rows = self._database.read("SELECT DISTINCT cluster FROM incidents WHERE closed_ms IS NULL")
+        return [str(cluster) for (cluster,) in rows]
+
+    def remember(self, incident: Incident) -> None:
+        """An incident was written down for good."""
+        of_cluster = self._open.setdefault(incident.cluster, {})
+        if incident.closed_ms is None:
+            of_cluster[incident.group] = incident
+        else:
+            of_cluster.pop(incident.group, None)
 
     def find(self, wanted: Wanted) -> list[Incident]:
         """Some of them, the newest first."""

@@ -86,6 +86,8 @@ class Coordinator(Periodic):
             if cluster.is_ready and cluster.is_evaluated:
                 self._look_at(cluster, terms, now_ms)
                 self._looked_ms[cluster.name] = now_ms
+        for name in set(self.incidents.clusters_with_open()) - set(self._clusters):
+            self._leave(name, terms, now_ms)
         self._wake()
         if now_ms - self._pruned_ms > PRUNE_INTERVAL_MS:
             self._pruned_ms = now_ms
@@ -103,17 +105,25 @@ class Coordinator(Periodic):
                 self._remind(cluster, incident, terms, before_ms, now_ms)
             self._report(cluster, statuses, terms, before_ms, now_ms)
 
+    def _leave(self, cluster: str, terms: Terms, now_ms: int) -> None:
+        """A cluster is no longer watched: its incidents are over, as far as anybody can tell."""
+        for incident in self.incidents.open_incidents(cluster).values():
+            self._turn(
+                None, incident, Change(incident.group, Turn.CLOSED, incident.status, Status.NOTFOUND), terms, now_ms
+            )
+
     # -- turns of incidents --------------------------------------------------------------------------------------
 
     def _turn(
-        self, cluster: ClusterState, incident: Incident | None, change: Change, terms: Terms, now_ms: int
+        self, cluster: ClusterState | None, incident: Incident | None, change: Change, terms: Terms, now_ms: int
     ) -> None:
         """The incident and what is to be sent of it are written down together, or not at all."""
-        verdict = cluster.judge(change.group, now_ms=now_ms)
+        verdict = cluster.judge(change.group, now_ms=now_ms) if cluster else None
         if verdict is not None and verdict.status != change.now:
             return  # it has changed since everything was judged: the next evaluation tells
         step = Step(now_ms, change.turn, change.now, _cause(verdict), verdict.total_lag if verdict else 0)
         if incident is None:
+            assert cluster is not None
             incident = Incident(str(uuid4()), cluster.name, change.group, now_ms, change.now, (step,))
         else:
             incident = after(incident, step)
@@ -121,6 +131,7 @@ class Coordinator(Periodic):
             self.incidents.write(incident)
             if self._leader.is_leader:
                 self._send(_event(incident, change, verdict, terms.page_url, now_ms), terms)
+        self.incidents.remember(incident)
 
     def _remind(self, cluster: ClusterState, incident: Incident, terms: Terms, before_ms: int, now_ms: int) -> None:
         asked = [one.manner.interval_ms for one in terms.addressees.values()]
