@@ -13,7 +13,7 @@ from warren.notify.book import IncidentBook, SilenceBook
 from warren.notify.coordinator import Coordinator
 from warren.notify.database import Database
 from warren.notify.delivery import Delivery
-from warren.notify.leaders import Leader, make_leader
+from warren.notify.leaders import Alone, Leader, make_leader
 from warren.notify.outbox import Outbox, Results
 from warren.notify.setup import Notifiers, make_notifiers
 from warren.state import ClusterState
@@ -40,11 +40,16 @@ class Alerts:
             clusters,
             self._database,
             self._outbox,
-            self.leader,
+            self,
             lambda: self._notifiers.terms,
             now_ms,
             self._wake,
         )
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this Warren is the one that sends."""
+        return self.leader.is_leader
 
     @property
     def incidents(self) -> IncidentBook:
@@ -77,16 +82,23 @@ class Alerts:
         """Take on the notifiers of another configuration; `ConfigError`, and nothing changes, if they are wrong."""
         made = _made(config)
         with self._changing:
+            self._stand_for_leadership(config)
             self._notifiers = made
             before, self._delivery = self._delivery, self._new_delivery()
             before.stop()
             self._delivery.start()
 
+    def _stand_for_leadership(self, config: Config) -> None:
+        """With the first notifiers there is something to agree on with other Warrens."""
+        if isinstance(self.leader, Alone):
+            self.leader = make_leader(config)
+            self.leader.start()
+
     def _wake(self) -> None:
         self._delivery.wake()  # the one of now: a reload brings another
 
     def _new_delivery(self) -> Delivery:
-        return Delivery(self._outbox, self._notifiers.receivers, self._now_ms, may_send=lambda: self.leader.is_leader)
+        return Delivery(self._outbox, self._notifiers.receivers, self._now_ms, may_send=lambda: self.is_leader)
 
 
 def _made(config: Config) -> Notifiers:
