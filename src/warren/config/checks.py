@@ -16,6 +16,7 @@ Values = dict[str, Any]
 
 LEVELS = ("debug", "info", "warn", "error", "panic", "fatal")
 _OTHER_LEVELS = {"warning": "warn", "trace": "debug", "dpanic": "panic"}
+LONGEST_REMINDER_S = 1_800
 _VERSION = re.compile(r"\d+(\.\d+){1,3}|")
 
 _NEEDED_OF_NOTIFIERS = {
@@ -23,11 +24,11 @@ _NEEDED_OF_NOTIFIERS = {
     "email": ("server", "port", "from", "to", "template-open"),
     "slack": ("url",),
     "teams": ("url",),
-    "pagerduty": ("token",),
-    "opsgenie": ("token",),
+    "pagerduty": ("routing-key",),
+    "opsgenie": ("api-key",),
     "alertmanager": ("url",),
-    "telegram": ("token", "chat"),
-    "sms": ("account", "token", "from", "to"),
+    "telegram": ("token", "chat-id"),
+    "sms": ("account", "token", "from-number", "to-number"),
     "kafka": ("servers", "to-topic"),
 }
 _NEEDED_AT_THE_END = {"http": ("url-close", "template-close"), "email": ("template-close",)}
@@ -133,11 +134,22 @@ def _https(values: Values, key: KeyPath, listener: Values) -> Iterator[Problem]:
         yield Problem((*key, "tls"), "is needed with client-ca: only HTTPS has certificates of clients")
 
 
+def _reminded(key: KeyPath, notifier: Values) -> Iterator[Problem]:
+    """Alertmanager takes an alert for over when it hears nothing of it for an hour."""
+    interval_s = notifier.get("send-interval", notifier.get("interval", 0))
+    if isinstance(interval_s, int) and interval_s > LONGEST_REMINDER_S:
+        yield Problem((*key, "send-interval"), f"must be at most {LONGEST_REMINDER_S} for class-name alertmanager")
+    if notifier.get("send-once") is True:
+        yield Problem((*key, "send-once"), "must be false for class-name alertmanager: alerts would end by themselves")
+
+
 def _notifier(key: KeyPath, notifier: Values) -> Iterator[Problem]:
     kind = _text(notifier, "class-name")
     needed = _NEEDED_OF_NOTIFIERS.get(kind, ())
     if notifier.get("send-close") is True:
         needed += _NEEDED_AT_THE_END.get(kind, ())
+    if kind == "alertmanager":
+        yield from _reminded(key, notifier)
     for name in needed:
         if not notifier.get(name):
             yield Problem((*key, name), f"is needed for class-name {kind}" + (" with send-close" * ("close" in name)))

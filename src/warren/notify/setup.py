@@ -167,20 +167,20 @@ def _alertmanager(config: Config, one: model.Notifier, warnings: list[str]) -> R
 
 
 def _telegram(config: Config, one: model.Notifier, warnings: list[str]) -> Receiving:
-    return Telegram(TelegramSettings(one.token.get_secret_value(), one.chat, **_other_url(one), web=_web(one)))
+    return Telegram(TelegramSettings(one.token.get_secret_value(), one.chat_id, **_other_url(one), web=_web(one)))
 
 
 def _sms(config: Config, one: model.Notifier, warnings: list[str]) -> Receiving:
     token = one.token.get_secret_value()
-    return Sms(SmsSettings(one.account, token, one.from_, one.to, **_other_url(one), web=_web(one)))
+    return Sms(SmsSettings(one.account, token, one.from_number, one.to_number, **_other_url(one), web=_web(one)))
 
 
 def _pagerduty(config: Config, one: model.Notifier, warnings: list[str]) -> Receiving:
-    return PagerDuty(PagerDutySettings(one.token.get_secret_value(), **_other_url(one), web=_web(one)))
+    return PagerDuty(PagerDutySettings(one.routing_key.get_secret_value(), **_other_url(one), web=_web(one)))
 
 
 def _opsgenie(config: Config, one: model.Notifier, warnings: list[str]) -> Receiving:
-    return Opsgenie(OpsgenieSettings(one.token.get_secret_value(), **_other_url(one), web=_web(one)))
+    return Opsgenie(OpsgenieSettings(one.api_key.get_secret_value(), **_other_url(one), web=_web(one)))
 
 
 _Make = Callable[[Config, model.Notifier, list[str]], Receiving]
