@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
+from contextlib import suppress
 
 import structlog
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException
+from kazoo.exceptions import KazooException, LockTimeout
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState
 from kazoo.recipe.lock import Lock
@@ -18,6 +20,7 @@ from warren.notify.lease import Lease
 log = structlog.get_logger()
 
 TICK_S = 0.5
+ASK_S = 2.0
 TELL_EVERY_S = 60.0
 CONNECT_S = 5.0
 
@@ -30,6 +33,7 @@ class ZooKeeperLeader:
         self._timeout_s = float(zookeeper.timeout)
         self._lease = Lease(self._timeout_s)
         self._stop = threading.Event()
+        self._told_s = time.monotonic() - TELL_EVERY_S + CONNECT_S  # not before it has had time to connect
         self._client = KazooClient(
             hosts=",".join(zookeeper.servers),
             timeout=self._timeout_s,
@@ -71,22 +75,31 @@ class ZooKeeperLeader:
             try:
                 self._stand()
             except (KazooException, KazooTimeoutError) as error:
-                log.warning("leadership could not be asked for", error=f"{type(error).__name__} {error}".strip())
+                self._tell(f"{type(error).__name__} {error}".strip())
             self._stop.wait(TICK_S)
+
+    def _tell(self, error: str) -> None:
+        """Once a minute: it is tried again all the time."""
+        now_s = time.monotonic()
+        if now_s - self._told_s >= TELL_EVERY_S:
+            self._told_s = now_s
+            log.warning("leadership could not be asked for", error=error)
 
     def _stand(self) -> None:
         if not self._client.connected:
+            self._tell("ZooKeeper cannot be reached")
             return
         self._client.ensure_path(self._path)
         lock = self._client.Lock(self._path)
-        try:
-            self.says = "waiting: another Warren leads"
-            while not self._stop.is_set() and self._client.connected:
-                if lock.acquire(timeout=TICK_S * 2):
-                    self._lead(lock)
-                    return
-        except KazooTimeoutError:
+        self.says = "waiting: another Warren leads"
+        while not self._stop.is_set() and self._client.connected:
+            with suppress(LockTimeout):
+                lock.acquire(timeout=ASK_S)
+                break
+        if not lock.is_acquired:
             return
+        try:
+            self._lead(lock)
         finally:
             if self._client.connected:
                 lock.release()
@@ -97,12 +110,12 @@ class ZooKeeperLeader:
         self.says = "leading"
         log.info("this Warren notifies")
         node = f"{self._path}/{lock.node}"
-        while not self._stop.wait(TICK_S) and self._lease.holds:
-            if self._client.exists(node) is None:
-                break
-            self._lease.confirm()
-        self._lease.give_up()
-        log.info("this Warren no longer notifies")
+        try:
+            while not self._stop.wait(TICK_S) and self._lease.holds and self._client.exists(node) is not None:
+                self._lease.confirm()
+        finally:
+            self._lease.give_up()
+            log.info("this Warren no longer notifies")
 
 
 def _tls_options(tls: Tls | None) -> dict[str, object]:
