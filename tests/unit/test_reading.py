@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, TopicPartition
 
 from warren.sources import reading
 from warren.sources.planning import Range
-from warren.sources.reading import RangeReader
+from warren.sources.reading import CHUNK_RECORDS, RangeReader
 
 OTHER, MINE = 0, 1
 
@@ -49,10 +49,8 @@ class Log:
     def incremental_assign(self, partitions: list[TopicPartition]) -> None:
         self._positions |= {one.partition: one.offset for one in partitions}
 
-    def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
-        for one in partitions:
-            del self._positions[one.partition]
-            self._queue = deque(event for event in self._queue if event.at_partition != one.partition)
+    def close(self) -> None:
+        self._positions, self._queue = {}, deque()
 
     def fetch(self) -> None:
         """What the library does in the background: bring what has come, or tell that nothing has."""
@@ -107,3 +105,31 @@ def test_a_range_whose_last_offsets_hold_no_records_ends_with_its_partition(log:
 
     assert read(reader, Range(MINE, 3, 3)) == []
     assert read(reader, Range(MINE, 1, 3)) == [(MINE, 1), (MINE, 2)]
+
+
+def test_records_of_a_partition_that_nobody_asks_for_are_kept_only_up_to_a_limit(log: Log) -> None:
+    reader = RangeReader({}, "offsets")
+    log.ends |= {OTHER: 1, MINE: 1}
+    assert read(reader, Range(MINE, 0, 1), Range(OTHER, 0, 1)) == [(MINE, 0), (OTHER, 0)]
+    log.ends |= {OTHER: 2, MINE: 3 * CHUNK_RECORDS}
+    assert read(reader, Range(OTHER, 1, 2)) == [(OTHER, 1)]
+    log.ends[OTHER] = 3
+    assert read(reader, Range(OTHER, 2, 3)) == [(OTHER, 2)]
+
+    assert len(read(reader, Range(MINE, 1, 3 * CHUNK_RECORDS))) == 3 * CHUNK_RECORDS - 1
+
+
+def test_a_range_that_was_read_by_somebody_else_meanwhile_is_passed_over(log: Log) -> None:
+    reader = RangeReader({}, "offsets")
+    log.ends[MINE] = 2
+    read(reader, Range(MINE, 0, 2))
+    log.ends[MINE] = 9
+
+    assert read(reader, Range(MINE, 6, 9)) == [(MINE, 6), (MINE, 7), (MINE, 8)]
+
+
+def test_a_range_is_read_again_when_it_is_asked_for_again(log: Log) -> None:
+    reader = RangeReader({}, "offsets")
+    log.ends[MINE] = 3
+
+    assert read(reader, Range(MINE, 0, 3)) == read(reader, Range(MINE, 0, 3)) == [(MINE, n) for n in range(3)]

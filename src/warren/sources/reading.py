@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from warren.errors import SourceError
 from warren.sources.kafka import ClientConfig, cache_key, kafka_errors, make_consumer
 from warren.sources.planning import Range
-from warren.windows.columns import Bool, Int64
+from warren.windows.columns import Int64
 
 CHUNK_RECORDS = 10_000
 """So many records are taken from the consumer at once: enough for NumPy, little enough for memory."""
@@ -54,10 +54,15 @@ def worker_reader(client: ClientConfig, topic: str) -> RangeReader:
 
 
 class RangeReader:
-    """Reads ranges of one topic. Where its consumer stands is remembered only to spare seeks."""
+    """Reads ranges of one topic, each record of them once.
+
+    The consumer goes on fetching between batches, so that what comes next is here when it is asked for. What comes
+    before it is asked for is kept. Nothing is unassigned and assigned again: the end of a partition, told before, could
+    still be on its way, and would end a range that has not been read.
+    """
 
     def __init__(self, client: ClientConfig, topic: str) -> None:
-        settings = {
+        self._settings = {
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
             "fetch.wait.max.ms": 100,
@@ -66,97 +71,107 @@ class RangeReader:
             "queued.max.messages.kbytes": 16_384,
             "fetch.message.max.bytes": 4_194_304,
         }
-        self._consumer: Consumer = make_consumer(client, **settings)
+        self._client = client
         self._topic = topic
-        self._positions: dict[int, int | None] = {}  # of assigned partitions; None = beyond its range
+        self._begin()
+
+    def _begin(self) -> None:
+        """With a consumer that has nothing on its way."""
+        self._consumer: Consumer = make_consumer(self._client, **self._settings)
+        self._positions: dict[int, int] = {}  # of assigned partitions: what the consumer brings next
+        self._read_to: dict[int, int] = {}  # of the same: whatever came from here on is kept
+        self._early: dict[int, list[Message]] = {}
+        self._is_sound = True
 
     def read(self, ranges: list[Range]) -> Iterator[Records]:
         """All records of `ranges`, in chunks."""
         with kafka_errors(f"reading {self._topic}"):
-            open_ranges = {one.partition: one for one in ranges}
-            for one in ranges:
-                self._go_to(one)
-            try:
-                yield from self._read_open(open_ranges)
-            finally:
-                self._rest([one.partition for one in ranges])
+            if not (self._is_sound and all(map(self._can_go_on_with, ranges))):
+                self._consumer.close()
+                self._begin()
+            self._is_sound = False  # until all has been read
+            self._assign([one for one in ranges if one.partition not in self._positions])
+            yield from self._read(ranges)
+            self._read_to |= {one.partition: one.end for one in ranges}
+            self._is_sound = sum(map(len, self._early.values())) <= CHUNK_RECORDS
 
-    def _read_open(self, open_ranges: dict[int, Range]) -> Iterator[Records]:
+    def _can_go_on_with(self, one: Range) -> bool:
+        """Whether a range can be read without going back, and without passing much that nobody wants."""
+        if one.partition not in self._positions:
+            return True
+        return self._read_to[one.partition] <= one.start <= self._positions[one.partition] + CHUNK_RECORDS
+
+    def _assign(self, ranges: list[Range]) -> None:
+        starts = {one.partition: one.start for one in ranges}
+        if starts:
+            at = [TopicPartition(self._topic, number, start) for number, start in starts.items()]
+            self._consumer.incremental_assign(at)
+        self._positions |= starts
+        self._read_to |= starts
+
+    def _read(self, ranges: list[Range]) -> Iterator[Records]:
+        asked = {one.partition: one for one in ranges}
+        open_ranges = dict(asked)
+        early = [message for number in asked for message in self._early.pop(number, [])]
+        for number in asked:
+            self._note_position(number, self._positions[number], open_ranges)
+        yield from self._sorted_out(early, asked)
         deadline = time.monotonic() + SILENCE_LIMIT_S
         while open_ranges:
-            wanted = sum(one.end - (self._positions[one.partition] or 0) for one in open_ranges.values())
+            wanted = sum(one.end - self._positions[one.partition] for one in open_ranges.values())
             messages = self._consumer.consume(max(1, min(CHUNK_RECORDS, wanted)), POLL_S)
             if messages:
                 deadline = time.monotonic() + SILENCE_LIMIT_S
-                records = self._take(messages, open_ranges)
-                if records.key:
-                    yield records
+                yield from self._sorted_out(self._take(messages, open_ranges), asked)
             elif time.monotonic() > deadline:
                 message = f"No records of {self._topic} for {SILENCE_LIMIT_S:.0f} s; waiting for {list(open_ranges)}."
                 raise SourceError(message)
 
-    def _take(self, messages: list[Message], open_ranges: dict[int, Range]) -> Records:
-        """The records that lie in an open range; closes the ranges that are done."""
-        keys = [message.key() for message in messages]
+    def _take(self, messages: list[Message], open_ranges: dict[int, Range]) -> list[Message]:
+        """The records among what came; closes the ranges that are done."""
         events: list[Message] = []
-        if None in keys:  # what has no key may be an event instead of a record
+        if any(message.key() is None for message in messages):  # what has no key may be an event instead of a record
             events = [message for message in messages if message.error() is not None]
             messages = [message for message in messages if message.error() is None]
-            keys = [message.key() for message in messages]
-        partition = np.array([message.partition() for message in messages], np.int64)
-        offset = np.array([message.offset() for message in messages], np.int64)
-        inside = _within(partition, offset, open_ranges)
+        partition, offset = _places(messages)
         for number, position in _positions_after(partition, offset, events).items():
             self._note_position(number, position, open_ranges)
-        values = [message.value() for message in messages]
-        now_ms = int(time.time() * 1000)
-        if inside.all():
-            return Records(partition, offset, keys, values, now_ms, lambda i: messages[i].timestamp()[1])
-        kept = np.flatnonzero(inside).tolist()
-        keys, values = [keys[i] for i in kept], [values[i] for i in kept]
-        return Records(
-            partition[inside], offset[inside], keys, values, now_ms, lambda i: messages[kept[i]].timestamp()[1]
-        )
+        return messages
+
+    def _sorted_out(self, messages: list[Message], asked: dict[int, Range]) -> Iterator[Records]:
+        """The records that are asked for; those that come too early are kept, those before a range are passed over."""
+        if not messages:
+            return
+        partition, offset = _places(messages)
+        starts, ends = np.zeros((2, int(partition.max()) + 1), np.int64)
+        for number, one in asked.items():
+            if number < len(ends):
+                starts[number], ends[number] = one.start, one.end
+        for i in np.flatnonzero(offset >= ends[partition]).tolist():
+            self._early.setdefault(int(partition[i]), []).append(messages[i])
+        inside = (offset >= starts[partition]) & (offset < ends[partition])
+        kept = messages if inside.all() else [messages[i] for i in np.flatnonzero(inside).tolist()]
+        if kept:
+            yield _records(kept, partition[inside], offset[inside])
 
     def _note_position(self, partition: int, position: int, open_ranges: dict[int, Range]) -> None:
-        one = open_ranges.get(partition)
         self._positions[partition] = position
+        one = open_ranges.get(partition)
         if one and position >= one.end:
             del open_ranges[partition]
-            if position > one.end:
-                self._positions[partition] = None  # records beyond the range were read, and dropped
-
-    def _go_to(self, one: Range) -> None:
-        at = TopicPartition(self._topic, one.partition, one.start)
-        if self._positions.get(one.partition) == one.start:
-            return
-        if one.partition in self._positions:
-            self._consumer.incremental_unassign([at])
-        self._consumer.incremental_assign([at])
-        self._positions[one.partition] = one.start
-
-    def _rest(self, partitions: list[int]) -> None:
-        """Stop fetching what was read beyond a range: it must be read again.
-
-        The others go on, so that what comes next is here when it is asked for. It also keeps the library awake: with
-        nothing to fetch its threads sleep, and take up to a second to notice that there is something again.
-        """
-        surplus = [number for number in partitions if self._positions.get(number) is None]
-        assigned = [TopicPartition(self._topic, number) for number in surplus if number in self._positions]
-        if assigned:
-            self._consumer.incremental_unassign(assigned)
-        for number in surplus:
-            self._positions.pop(number, None)
 
 
-def _within(partition: Int64, offset: Int64, open_ranges: dict[int, Range]) -> Bool:
-    """Which records lie in their range."""
-    ends = np.zeros(int(partition.max(initial=-1)) + 1, np.int64)
-    for number, one in open_ranges.items():
-        if number < len(ends):
-            ends[number] = one.end
-    inside: Bool = offset < ends[partition]
-    return inside
+def _places(messages: list[Message]) -> tuple[Int64, Int64]:
+    """Partition and offset of each record."""
+    partition = np.array([message.partition() for message in messages], np.int64)
+    offset = np.array([message.offset() for message in messages], np.int64)
+    return partition, offset
+
+
+def _records(messages: list[Message], partition: Int64, offset: Int64) -> Records:
+    keys, values = [message.key() for message in messages], [message.value() for message in messages]
+    now_ms = int(time.time() * 1000)
+    return Records(partition, offset, keys, values, now_ms, lambda i: messages[i].timestamp()[1])
 
 
 def _positions_after(partition: Int64, offset: Int64, events: list[Message]) -> dict[int, int]:
