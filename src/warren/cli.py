@@ -117,7 +117,7 @@ def config_reference() -> None:
 def hash_token(
     token: Annotated[str | None, typer.Argument(help="The token; without one a new one is made and shown.")] = None,
 ) -> None:
-    """Make the hash of a token for [security]; only the hash stands in the configuration."""
+    """Make the hash of a token for the section `security`; only the hash stands in the configuration."""
     from warren.serve.access import hash_token as hash_of
     from warren.serve.access import new_token
 
