@@ -55,6 +55,16 @@ def test_only_what_a_window_can_show_leaves_the_worker() -> None:
     assert batch.commits.offset.tolist() == [7, 8, 9]
 
 
+def test_a_record_under_the_same_key_elsewhere_does_not_make_a_commit_look_applied() -> None:
+    """Anyone may write it, into any partition; what was read of that one says nothing of the commit."""
+    key, folder = encode_offset_key("g", "t", 0), Folder(FoldSettings(3, 0))
+    values: list[bytes | None] = [b"\x00\x09", commit_value(42, 1000)]
+    folder.add(Records(np.array([8, 7]), np.array([500, 3]), [key, key], values))
+    table = pa.Table.from_batches(folder.rows(BatchProgress({7: 4, 8: 501}, {})))
+
+    assert commit_batch(table, {7: 3, 8: 500}).commits.offset.tolist() == [42]
+
+
 def test_what_cannot_be_decoded_is_counted_by_kind_and_hides_nothing() -> None:
     key = encode_offset_key("g", "t", 0)
     batch = folded(

@@ -91,7 +91,6 @@ class Folder:
         self._is_wanted = GroupFilter(settings.allow, settings.deny).wants
         self._codes: dict[bytes | None, int] = {}  # key bytes -> place in _keys, OTHER or UNWANTED
         self._keys: list[OffsetKey] = []
-        self._source_partitions: list[int] = []
         self._chunks: list[tuple[NDArray[np.integer[Any]], ...]] = []
         self._group_keys: dict[bytes | None, GroupRecordKey] = {}
         self._group_records: defaultdict[bytes, deque[RawRecord]] = defaultdict(lambda: deque(maxlen=NEWEST_RECORDS))
@@ -105,7 +104,7 @@ class Folder:
         if None in code:
             new = [i for i, known in enumerate(code) if known is None]
             for i in new:
-                code[i] = self._code_of(records.key[i], int(records.partition[i]))
+                code[i] = self._code_of(records.key[i])
         place = np.array(code, np.int64)
         if place.min() < 0:
             self._add_others(records, np.flatnonzero(place == OTHER))
@@ -118,7 +117,7 @@ class Folder:
 
     # -- taking --------------------------------------------------------------------------------------------------
 
-    def _code_of(self, key: bytes | None, source_partition: int) -> int:
+    def _code_of(self, key: bytes | None) -> int:
         """A key's place among those of commits; else OTHER, or UNWANTED."""
         if key in self._codes:
             return self._codes[key]
@@ -130,17 +129,16 @@ class Folder:
         if not isinstance(decoded, OtherKey) and not self._is_wanted(decoded.group):
             code = UNWANTED
         elif isinstance(decoded, OffsetKey):
-            code = self._commit_code_of(key or b"", decoded, source_partition)
+            code = self._commit_code_of(key or b"", decoded)
         elif isinstance(decoded, GroupRecordKey):
             self._group_keys[key] = decoded
         self._codes[key] = code
         return code
 
-    def _commit_code_of(self, key: bytes, decoded: OffsetKey, source_partition: int) -> int:
+    def _commit_code_of(self, key: bytes, decoded: OffsetKey) -> int:
         if key.startswith(LEGACY):  # what is said of a partition under both types is said in turn
-            return self._code_of(CURRENT + key[len(LEGACY) :], source_partition)
+            return self._code_of(CURRENT + key[len(LEGACY) :])
         self._keys.append(decoded)
-        self._source_partitions.append(source_partition)
         return len(self._keys) - 1
 
     def _add_commits(self, records: Records, place: Int64) -> None:
@@ -151,7 +149,9 @@ class Folder:
         decoded = decode_offset_commits(records.value if every else [records.value[i] for i in at.tolist()])
         good = decoded.state <= ValueState.TOMBSTONE
         timestamp_ms = _plausible(decoded.timestamp_ms, records, at)
-        columns = (place[at], decoded.offset, timestamp_ms, records.offset[at], decoded.state, decoded.incarnation)
+        source_partition = records.partition[at].astype(np.int32)
+        where = place[at], source_partition, records.offset[at]
+        columns = (*where, decoded.offset, timestamp_ms, decoded.state, decoded.incarnation)
         if not good.all():
             self._note_bad_commits(records, at[~good].tolist(), decoded.kinds)
             columns = tuple(column[good] for column in columns)  # type: ignore[assignment]  # as many out as in
@@ -221,20 +221,28 @@ class Folder:
             return []
         columns = [np.concatenate(column) for column in zip(*self._chunks, strict=True)]
         by_key = np.argsort(columns[0], kind="stable")  # the log order stays within each key
-        place, offset, timestamp_ms, order, state, incarnation = (column[by_key] for column in columns)
+        place, source_partition, order, offset, timestamp_ms, state, incarnation = (one[by_key] for one in columns)
         tombstone = state == ValueState.TOMBSTONE
         tombstone[replaced_before(place, incarnation, tombstone)] = True
         settings = self._settings
         seen = still_seen(place, timestamp_ms, tombstone, settings.intervals, settings.min_distance_ms)
-        pairs = _Pairs(self._keys, self._source_partitions)
+        pairs = _Pairs(self._keys)
         removed, committed = np.flatnonzero(seen & tombstone), np.flatnonzero(seen & ~tombstone)
         nothing = np.full(len(removed), -1, np.int64)
         told = {"incarnation": incarnation[committed]} if incarnation.any() else {}
         return [
-            pairs.rows(RowKind.TOMBSTONE, place[removed], order=order[removed], offset=nothing, timestamp_ms=nothing),
+            pairs.rows(
+                RowKind.TOMBSTONE,
+                place[removed],
+                source_partition[removed],
+                order=order[removed],
+                offset=nothing,
+                timestamp_ms=nothing,
+            ),
             pairs.rows(
                 RowKind.COMMIT,
                 place[committed],
+                source_partition[committed],
                 order=order[committed],
                 offset=offset[committed],
                 timestamp_ms=timestamp_ms[committed],
@@ -313,16 +321,16 @@ def _plausible(timestamp_ms: Int64, records: Records, at: Int64) -> Int64:
 class _Pairs:
     """Puts what belongs to one group and topic into one row."""
 
-    def __init__(self, keys: list[OffsetKey], source_partitions: list[int]) -> None:
+    def __init__(self, keys: list[OffsetKey]) -> None:
         codes: dict[tuple[str, str], int] = {}
         self._pair = np.array([codes.setdefault((key.group, key.topic), len(codes)) for key in keys], np.int64)
         self._partition = np.array([key.partition for key in keys], np.int32)
-        self._source_partition = np.zeros(len(codes), np.int32)  # a group lies in one partition of the offsets topic
-        self._source_partition[self._pair] = source_partitions
         self._groups = pa.array([group for group, _ in codes], pa.string())
         self._topics = pa.array([topic for _, topic in codes], pa.string())
 
-    def rows(self, kind: RowKind, place: Int64, **columns: NDArray[np.integer[Any]]) -> pa.RecordBatch:
+    def rows(
+        self, kind: RowKind, place: Int64, source_partition: NDArray[np.int32], **columns: NDArray[np.integer[Any]]
+    ) -> pa.RecordBatch:
         """A row for each pair; `place` says which key each item is of, those of one key are neighbours."""
         pair = self._pair[place]
         by_pair = np.argsort(pair, kind="stable")
@@ -332,7 +340,7 @@ class _Pairs:
         return _rows(
             len(present),
             kind=pa.array(np.full(len(present), kind, np.int8)),
-            source_partition=pa.array(self._source_partition[present]),
+            source_partition=pa.array(source_partition[by_pair][first]),  # a group's commits lie in one
             group=self._groups.take(pa.array(present)),
             topic=self._topics.take(pa.array(present)),
             **{name: pa.ListArray.from_arrays(bounds, pa.array(column[by_pair])) for name, column in columns.items()},
