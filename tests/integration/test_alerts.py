@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import random
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from tests.kafka import Cluster, eventually, unique
 from tests.warren_process import CONFIG, WarrenProcess
+from warren.codec.commits import OffsetCommit, encode_offset_commit
+from warren.codec.keys import encode_offset_key
 from warren.embedded.broker import Broker, free_port
 
 NOTIFIER = """
@@ -34,22 +40,30 @@ OPEN = (
 CLOSE = '{"id":"{{.ID}}","status":"{{.Result.Status}}"}'
 
 
+MOST_REFUSALS = 3
+"""Of one message: the wait for the next attempt doubles each time."""
+
+
 class Hook:
     """Takes what is sent, unless it is told to refuse."""
 
-    def __init__(self) -> None:
+    def __init__(self, chance_to_refuse: float = 0.0) -> None:
         self.taken: list[tuple[str, dict[str, Any]]] = []
+        self.keys: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
         self.refuses = 0
+        self._chance, self._chance_to_refuse = random.Random(1), chance_to_refuse
         hook = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                if hook.refuses:
-                    hook.refuses -= 1
+                key = self.headers["Idempotency-Key"]
+                if hook.is_to_refuse(key):
                     self.send_response(503)
                 else:
                     hook.taken.append((self.path, json.loads(body)))
+                    hook.keys[key] += 1
                     self.send_response(200)
                 self.end_headers()
 
@@ -59,6 +73,14 @@ class Hook:
         self._server = ThreadingHTTPServer(("127.0.0.1", free_port()), Handler)
         self.port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def is_to_refuse(self, key: str) -> bool:
+        if self.refuses:
+            self.refuses -= 1
+            return True
+        refuses = self._chance.random() < self._chance_to_refuse and self.refused[key] < MOST_REFUSALS
+        self.refused[key] += refuses
+        return refuses
 
     def of(self, group: str) -> list[tuple[str, dict[str, Any]]]:
         ids = {body["id"] for path, body in self.taken if path == f"/open?group={group}"}
@@ -72,17 +94,37 @@ class Hook:
 class Alerting:
     """A Warren with one notifier."""
 
-    def __init__(self, directory: Path, broker: Broker) -> None:
-        self.hook = Hook()
+    def __init__(
+        self,
+        directory: Path,
+        broker: Broker,
+        *,
+        more: str = "",
+        offsets_topic: str = "__consumer_offsets",
+        chance_to_refuse: float = 0.0,
+    ) -> None:
+        self.hook = Hook(chance_to_refuse)
         self.directory = directory
         (directory / "open.tmpl").write_text(OPEN)
         (directory / "close.tmpl").write_text(CLOSE)
         usual = CONFIG.format(
-            address="127.0.0.1:0", bootstrap=broker.bootstrap, intervals=10, offsets_topic="__consumer_offsets"
+            address="127.0.0.1:0", bootstrap=broker.bootstrap, intervals=10, offsets_topic=offsets_topic
         )
         quick = usual.replace("[warren]", "[warren]\nevaluate-interval = 0.5")
-        self.config = quick + NOTIFIER.format(port=self.hook.port, directory=directory)
+        self.config = quick + NOTIFIER.format(port=self.hook.port, directory=directory) + more
         self.warren = self.start()
+
+    def kill(self) -> None:
+        self.warren.process.kill()
+        self.warren.process.wait()
+
+    def close(self) -> None:
+        """Ends both; nothing of the secret may have been said."""
+        code, _ = self.warren.stop()
+        self.hook.close()
+        log = self.warren.log_path.read_text()
+        assert code == 0, log
+        assert "s3cret" not in log
 
     def start(self) -> WarrenProcess:
         warren = WarrenProcess.with_burrow_file(self.directory, self.config, "default")
@@ -94,11 +136,7 @@ class Alerting:
 def alerting(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Alerting]:
     running = Alerting(tmp_path_factory.mktemp("alerts"), broker)
     yield running
-    code, _ = running.warren.stop()
-    running.hook.close()
-    log = running.warren.log_path.read_text()
-    assert code == 0, log
-    assert "s3cret" not in log
+    running.close()
 
 
 @pytest.fixture(scope="module")
@@ -148,16 +186,34 @@ def test_a_receiver_that_refuses_is_asked_again_until_it_takes_the_message(
     assert alerting.hook.refuses == 0
 
 
-def test_what_could_not_be_sent_before_a_kill_is_sent_after_it(alerting: Alerting, kafka: Cluster, topic: str) -> None:
-    group = unique("killed")
-    alerting.hook.refuses = 1_000_000
-    kafka.commit(group, topic, 4)
-    eventually(lambda: alerting.hook.refuses < 1_000_000, 60)
-    alerting.warren.process.kill()
-    alerting.warren.process.wait()
-    alerting.hook.refuses = 0
-    alerting.warren = alerting.start()
-    eventually(lambda: alerting.hook.of(group), 60)
+GROUPS = 1_000
 
-    [(_, told), *_] = alerting.hook.of(group)
-    assert told["status"] == "ERR"
+
+def stop_a_thousand_groups(broker: Broker, offsets_topic: str, topic: str) -> None:
+    """Each commits once, and then no more."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 50})
+    value = encode_offset_commit(OffsetCommit(4, -1, "", int(time.time() * 1000), -1, None), 3)
+    for number in range(GROUPS):
+        producer.produce(offsets_topic, key=encode_offset_key(f"stopped-{number}", topic, 0), value=value)
+    assert producer.flush(30) == 0
+
+
+@pytest.mark.timeout(400)
+def test_of_a_thousand_incidents_each_is_told_in_spite_of_refusals_and_a_kill(
+    broker: Broker, kafka: Cluster, topic: str, tmp_path: Path
+) -> None:
+    offsets_topic = kafka.make_topic(4)
+    often = "send-once = true\nper-minute = 100000\n"
+    alerting = Alerting(tmp_path, broker, more=often, offsets_topic=offsets_topic, chance_to_refuse=0.5)
+    stop_a_thousand_groups(broker, offsets_topic, topic)
+    eventually(lambda: len(alerting.hook.keys) > GROUPS // 4, 90)
+    alerting.kill()
+    alerting.warren = alerting.start()
+    eventually(lambda: len({path for path, _ in alerting.hook.taken}) == GROUPS, 120)
+
+    open_ids = {one["id"] for one in alerting.warren.get("/api/v1/incidents?state=open&limit=1000")["incidents"]}
+    alerting.close()
+    assert len(open_ids) == GROUPS
+    assert {body["id"] for _, body in alerting.hook.taken} == open_ids
+    repeated = {key for key, times in alerting.hook.keys.items() if times > 1}
+    assert len(repeated) <= 1  # the one whose answer was on its way when it was killed

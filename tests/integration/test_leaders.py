@@ -35,7 +35,7 @@ threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).sta
 leader.start()
 while not over.is_set():
     with open(sys.argv[4], "a") as file:
-        file.write(json.dumps([time.time(), leader.is_leader]) + "\\n")
+        file.write(json.dumps([time.time(), leader.is_leader, leader.says]) + "\\n")
     time.sleep(0.05)
 leader.stop()
 """
@@ -55,13 +55,22 @@ class Candidate:
         )
 
     def history(self) -> list[tuple[float, bool]]:
-        lines = self._file.read_text().splitlines()
-        return [(at_s, leads) for at_s, leads in map(json.loads, lines)]
+        return [(at_s, leads) for at_s, leads, _ in self._lines()]
 
     @property
     def leads(self) -> bool:
         found = self.history()
         return bool(found) and found[-1][1] and time.time() - found[-1][0] < 1
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has seen that another one leads."""
+        found = self._lines()
+        return bool(found) and found[-1][2].startswith("waiting: another")
+
+    def _lines(self) -> list[tuple[float, bool, str]]:
+        whole = self._file.read_text().rpartition("\n")[0]  # the last line may be half written
+        return [(at_s, leads, says) for at_s, leads, says in map(json.loads, whole.splitlines())]
 
     def leave(self) -> None:
         assert self.process.stdin is not None
@@ -84,7 +93,7 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
 
 @pytest.fixture(params=["zookeeper", "kafka"])
 def two(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Candidate]]:
-    """Two candidates, the first of which leads."""
+    """Two candidates, the first of which leads; one that comes later may take it from the first at once."""
     kind, group = str(request.param), unique("leader")
     if kind == "zookeeper":
         server: ZooKeeper = request.getfixturevalue("zookeeper")
@@ -94,7 +103,7 @@ def two(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Candida
         address = broker.bootstrap
     found = [Candidate(tmp_path, number, kind, address, group) for number in range(2)]
     try:
-        eventually(lambda: any(one.leads for one in found), 30)
+        eventually(lambda: {(one.leads, one.waits) for one in found} == {(True, False), (False, True)}, 60)
         found.sort(key=lambda one: not one.leads)
         yield found
     finally:

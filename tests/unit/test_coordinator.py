@@ -369,6 +369,43 @@ def test_a_new_leader_tells_what_is_open(staged: Callable[..., Stage]) -> None:
     stage.leader.is_leader = False
     stage.is_now(Status.ERR)
     stage.leader.is_leader = True
-    stage.passes(61)
+    stage.passes(1)
 
     assert stage.sent() == ["g reminder ERR"]
+    stage.is_now(Status.OK)
+    assert stage.sent() == ["g closed OK"]
+
+
+def test_a_new_leader_ends_what_the_one_before_may_have_left_open(staged: Callable[..., Stage]) -> None:
+    stage = staged()
+    stage.leader.is_leader = False
+    stage.is_now(Status.ERR)
+    stage.is_now(Status.OK)
+    stage.leader.is_leader = True
+    stage.passes(1)
+
+    assert stage.sent() == ["g closed OK"]
+
+
+def test_what_ended_long_before_is_not_told_by_a_new_leader(staged: Callable[..., Stage]) -> None:
+    stage = staged()
+    stage.leader.is_leader = False
+    stage.is_now(Status.ERR)
+    stage.is_now(Status.OK)
+    stage.passes(61)
+    stage.leader.is_leader = True
+    stage.passes(1)
+
+    assert stage.sent() == []
+
+
+def test_a_leader_that_leads_again_repeats_nothing_that_it_has_told(staged: Callable[..., Stage]) -> None:
+    stage = staged()
+    stage.is_now(Status.ERR)
+    assert stage.sent() == ["g opened ERR"]
+    stage.leader.is_leader = False
+    stage.passes(1)
+    stage.leader.is_leader = True
+    stage.passes(1)
+
+    assert stage.sent() == []

@@ -25,6 +25,20 @@ def test_a_headline_says_which_group_is_how(event: Event, text: str) -> None:
     assert words.headline(event) == text
 
 
+def test_what_a_receiver_knows_a_group_by_outlives_the_warren_that_told_it() -> None:
+    of_another = OPENED._replace(incident="0f3a", key="0f3a-1")
+
+    assert words.identity(OPENED, 255) == words.identity(of_another, 255) == "prod/payments_v2"
+
+
+@pytest.mark.parametrize(("one", "another"), [("a" * 300, "a" * 301), ("\udcff", "\udcfe"), ("a\nb", "a b")])
+def test_groups_that_look_alike_are_not_taken_for_each_other(one: str, another: str) -> None:
+    found = {words.identity(OPENED._replace(group=name), 255) for name in (one, another)}
+
+    assert len(found) == 2
+    assert max(map(len, found)) <= 255
+
+
 def test_a_subject_says_where_and_how_far_behind() -> None:
     assert words.subject([OPENED], 200) == "Group payments_v2 of prod is ERR (orders/3, 1,204 records, 12 min 15 s)"
 

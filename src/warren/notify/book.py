@@ -129,6 +129,11 @@ class IncidentBook:
         rows = self._database.read(query, (cluster, _kept(group)))
         return self._incident(rows[0]) if rows else None
 
+    def closed_since(self, cluster: str, at_ms: int) -> list[Incident]:
+        """Those that have ended since then."""
+        rows = self._database.read(f"{_SELECT} WHERE cluster = ? AND closed_ms >= ?", (cluster, at_ms))
+        return [self._incident(row) for row in rows]
+
     def write(self, incident: Incident) -> None:
         """Write an incident down with its newest step."""
         step, number = incident.steps[-1], len(incident.steps) - 1

@@ -12,7 +12,7 @@ import structlog
 from warren.model import Status
 from warren.notify.book import IncidentBook, SilenceBook
 from warren.notify.database import Database
-from warren.notify.decisions import Manner, Route, Told, is_asked, is_sent
+from warren.notify.decisions import Manner, Route, Told, is_asked, is_handed_over, is_sent
 from warren.notify.events import Cause, Event, Turn
 from warren.notify.incidents import Change, Incident, Step, after, changes
 from warren.notify.outbox import Outbox
@@ -27,6 +27,8 @@ log = structlog.get_logger()
 
 LOOK_S = 1.0
 PRUNE_INTERVAL_MS = 3_600_000
+HAND_OVER_MS = 60_000
+"""What ended so short before this Warren began to lead may have been told by nobody."""
 
 
 class Leader(Protocol):
@@ -78,11 +80,13 @@ class Coordinator(Periodic):
         self._now_ms = now_ms
         self._wake = wake
         self._looked_ms: dict[str, int] = {}
+        self._follows_since_ms: int | None = None
         self._pruned_ms = 0
 
     def look(self) -> None:
         """One round."""
         now_ms, terms = self._now_ms(), self._terms()
+        self._take_over_or_follow(terms, now_ms)
         for cluster in list(self._clusters.values()):
             if cluster.is_ready and cluster.is_evaluated:
                 self._look_at(cluster, terms, now_ms)
@@ -112,6 +116,39 @@ class Coordinator(Periodic):
             self._turn(
                 None, incident, Change(incident.group, Turn.CLOSED, incident.status, Status.NOTFOUND), terms, now_ms
             )
+
+    # -- another Warren led before -------------------------------------------------------------------------------
+
+    def _take_over_or_follow(self, terms: Terms, now_ms: int) -> None:
+        if not self._leader.is_leader:
+            self._follows_since_ms = now_ms if self._follows_since_ms is None else self._follows_since_ms
+        elif self._follows_since_ms is not None:
+            self._take_over(terms, max(self._follows_since_ms, now_ms - HAND_OVER_MS), now_ms)
+            self._follows_since_ms = None
+
+    def _take_over(self, terms: Terms, since_ms: int, now_ms: int) -> None:
+        """Tell all that is open, and what has just ended: nobody knows what the other one still told."""
+        for name, cluster in list(self._clusters.items()):
+            if not (cluster.is_ready and cluster.is_evaluated):
+                continue  # what is open there is told when its turn to be reminded of comes
+            for incident in self.incidents.open_incidents(name).values():
+                change = Change(incident.group, Turn.REMINDER, incident.status, incident.status)
+                self._hand_over(cluster, incident, change, terms, now_ms)
+            for incident in self.incidents.closed_since(name, since_ms):
+                change = Change(incident.group, Turn.CLOSED, incident.status, incident.steps[-1].status)
+                self._hand_over(cluster, incident, change, terms, now_ms)
+
+    def _hand_over(self, cluster: ClusterState, incident: Incident, change: Change, terms: Terms, now_ms: int) -> None:
+        """To those whom this Warren has told nothing of it yet; what may have been told as open must be ended, too."""
+        verdict = cluster.judge(incident.group, now_ms=now_ms)
+        event = _event(incident, change, verdict, terms.page_url, now_ms)
+        if self.is_silenced(event, terms):
+            return
+        for name, addressee in terms.addressees.items():
+            is_new = self.incidents.told(name, incident.id) is None
+            if is_new and addressee.route.fits(event) and is_handed_over(event, addressee.manner, incident.worst):
+                self._outbox.put(name, event, now_ms)
+                self.incidents.tell(name, incident.id, now_ms)
 
     # -- turns of incidents --------------------------------------------------------------------------------------
 

@@ -64,6 +64,13 @@ def is_sent(event: Event, manner: Manner, told: Told | None) -> bool:
     return event.turn is not Turn.REMINDER or event.at_ms - told.at_ms > manner.send_interval_ms
 
 
+def is_handed_over(event: Event, manner: Manner, worst: Status) -> bool:
+    """Whether a Warren that has just begun to lead sends an event that the leader before it may have sent or not."""
+    if event.turn is Turn.CLOSED:
+        return manner.send_close and worst >= manner.threshold
+    return event.now >= manner.threshold
+
+
 def is_asked(group: str, interval_ms: int, before_ms: int, now_ms: int) -> bool:
     """Whether the moment of a group, one in each interval, has come between two looks."""
     phase_ms = crc32(group.encode("utf-8", "surrogateescape")) % interval_ms

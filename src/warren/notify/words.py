@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import NamedTuple
 
 from warren.model import Status
@@ -98,6 +99,19 @@ def severity(event: Event) -> str:
     if event.now <= Status.OK:
         return "info"
     return "warning" if event.now == Status.WARN else "critical"
+
+
+def identity(event: Event, limit: int) -> str:
+    """What stays the same for a receiver as long as a group is in trouble.
+
+    Not the id of the incident: when another Warren takes over it has one of its own, and must end what this one began.
+    """
+    name = f"{event.cluster}/{event.group}"
+    shown = one_line(name)
+    if shown == name and len(name) <= limit:
+        return name
+    mark = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{shown[: limit - len(mark) - 1]}-{mark}"
 
 
 def place(event: Event) -> str:

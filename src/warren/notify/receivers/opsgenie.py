@@ -1,4 +1,4 @@
-"""Opsgenie, by its Alert API: an incident is an alert with its id as alias."""
+"""Opsgenie, by its Alert API: the trouble of a group is an alert there."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Opsgenie(WebReceiver):
         [event] = events
         if event.turn is Turn.REPORT:
             return None
-        url, alias = f"{self._settings.url.rstrip('/')}/v2/alerts", event.incident[:ALIAS_LENGTH]
+        url, alias = f"{self._settings.url.rstrip('/')}/v2/alerts", words.identity(event, ALIAS_LENGTH)
         if event.turn is Turn.CLOSED:
-            url += f"/{quote(words.readable(alias), safe='')}/close?identifierType=alias"
+            url += f"/{quote(alias, safe='')}/close?identifierType=alias"
             body: dict[str, object] = {"source": "Warren", "note": words.paragraph(event)[:DESCRIPTION_LENGTH]}
         else:
             body = {"alias": alias, **_alert(event)}

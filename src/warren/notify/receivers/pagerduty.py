@@ -1,4 +1,4 @@
-"""PagerDuty, by its Events API v2: an incident of ours is one of theirs."""
+"""PagerDuty, by its Events API v2: the trouble of a group is an incident there."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ class PagerDuty(WebReceiver):
         [event] = events
         if event.turn is Turn.REPORT:
             return None
+        key = words.identity(event, KEY_LENGTH)
         body: dict[str, object] = {"routing_key": self._settings.routing_key}
         if event.turn is Turn.CLOSED:
-            body |= {"event_action": "resolve", "dedup_key": event.incident[:KEY_LENGTH]}
+            body |= {"event_action": "resolve", "dedup_key": key}
         else:
-            body |= {"event_action": "trigger", "dedup_key": event.incident[:KEY_LENGTH], **_trigger(event)}
+            body |= {"event_action": "trigger", "dedup_key": key, **_trigger(event)}
         return Request("POST", self._settings.url, as_json(body))
 
     def secrets(self) -> Iterable[str]:
