@@ -31,7 +31,7 @@ from warren.sources.commits import CommitsOptions, CommitsSource
 from warren.sources.folding import FoldSettings
 from warren.sources.heads import HeadsOptions, HeadsSource
 from warren.sources.kafka import ClientConfig
-from warren.state import ClusterState
+from warren.state import HEADS, ClusterState
 from warren.watch import Watch
 from warren.windows.store import Limits
 
@@ -168,17 +168,19 @@ class App:
 
     def _start_pipeline(self) -> None:
         from warren.pipeline.queries import cause_of
-        from warren.pipeline.session import start_session
+        from warren.pipeline.session import LOCAL, local_master, start_session
 
-        warren = self.config.warren
+        master = self.config.warren.master
+        if master == LOCAL:
+            master = local_master(len(self.clusters))
         try:
-            self._spark = start_session(warren.master, self._home)
+            self._spark = start_session(master, self._home)
         except Exception as error:  # whatever it is: without Spark there is nothing to run for
             spark_failed = SetupError(f"Spark did not start: {cause_of(error)}")
             self.failure = error if isinstance(error, WarrenError) else spark_failed
             self.finished.set()
             return
-        log.info("Spark is up", version=self._spark.version, master=warren.master)
+        log.info("Spark is up", version=self._spark.version, master=master)
         with self._changing:
             for name in self.clusters:
                 self._start_queries(name)
@@ -253,6 +255,7 @@ def _heads_plan(config: Config, state: ClusterState) -> QueryPlan:
         source=HeadsSource,
         options=options.to_json,
         apply=lambda table: state.apply_head_rows(table, now_ms=now_ms()),
+        failed=lambda reason: state.note_failure(HEADS, reason, now_ms=now_ms()),
     )
 
 
@@ -272,5 +275,6 @@ def _commits_plan(config: Config, state: ClusterState, module: str) -> QueryPlan
         source=CommitsSource,
         options=lambda: options._replace(positions=state.positions(module), topic_id=state.topic_id(module)).to_json(),
         apply=lambda table: state.apply_commit_rows(module, table, now_ms=now_ms()),
+        failed=lambda reason: state.note_failure(module, reason, now_ms=now_ms()),
         start_over=lambda: state.start_over(module),
     )

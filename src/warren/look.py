@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -10,11 +11,15 @@ import structlog
 from warren.errors import SourceError
 from warren.periodic import Periodic
 from warren.rules.marks import Doubt
-from warren.sources.kafka import ClientConfig
+from warren.sources.kafka import ClientConfig, right
 from warren.sources.marks import MarksReader
 from warren.state import ClusterState
 
 log = structlog.get_logger()
+
+
+UNSEEN_ROUNDS = 6
+"""A topic that was just deleted or made is not in the list for a moment."""
 
 
 class Reader(Protocol):
@@ -38,6 +43,7 @@ class Look(Periodic):
         self._client_of = client_of
         self._readers: dict[str, tuple[ClientConfig, Reader]] = {}
         self._refused: set[tuple[str, str]] = set()  # cluster and topic: told once
+        self._unseen: Counter[tuple[str, str]] = Counter()  # cluster and topic: in how many rounds
 
     def stop(self) -> None:
         """Stop, and disconnect."""
@@ -48,10 +54,19 @@ class Look(Periodic):
     def look(self) -> None:
         """One round."""
         for name, cluster in list(self._clusters.items()):
+            self._tell_of_unseen(cluster)
             for doubt in cluster.doubts() if cluster.is_ready else ():
                 if self.is_stopping:
                     return
                 self._look_into(cluster, self._reader(name), doubt)
+
+    def _tell_of_unseen(self, cluster: ClusterState) -> None:
+        """Brokers leave out topics that one may not see: whoever reads them would just be missing here."""
+        unseen = [(cluster.name, topic) for topic in cluster.unseen_topics()] if cluster.is_ready else []
+        self._unseen.update(unseen)
+        if told := [topic for name, topic in unseen if self._unseen[name, topic] == UNSEEN_ROUNDS]:
+            needs = right(self._client_of(cluster.name), ("Describe",), "--topic '*'")
+            log.warning("topics are gone or may not be seen", cluster=cluster.name, topics=told, needs=needs)
 
     def _reader(self, cluster: str) -> Reader:
         """One for each cluster, made anew when the way to reach it is another one."""

@@ -15,7 +15,7 @@ from warren.config.kafka_client import client_settings
 from warren.config.model import Config
 from warren.errors import SourceError
 from warren.periodic import Periodic
-from warren.sources.kafka import REQUEST_TIMEOUT_S, ClientConfig, kafka_errors, process_admin
+from warren.sources.kafka import REQUEST_TIMEOUT_S, ClientConfig, kafka_errors, process_admin, right
 from warren.state import ClusterState
 
 log = structlog.get_logger()
@@ -52,6 +52,11 @@ class Reaper(Periodic):
         except SourceError as error:  # nothing is known, so nothing is forgotten
             log.warning("groups could not be listed", cluster=state.name, error=str(error))
             return
+        if before and not there:  # brokers leave out what one may not see
+            of_this = client_settings(config, of.servers, of.client_profile)
+            needs = right(of_this, ("Describe",), "--group '*'")
+            log.warning("no group may be seen, so none is forgotten", cluster=state.name, needs=needs)
+            return
         gone = [group for group in before if group not in there and state.is_foreign(group)]
         for group in gone:
             state.delete_group(group)
@@ -61,8 +66,9 @@ class Reaper(Periodic):
 
 def groups_of(client: ClientConfig) -> set[str]:
     """All groups that the brokers have; `SourceError` if one of them did not answer."""
-    with kafka_errors("listing groups"):
-        answer = process_admin(client).list_consumer_groups(request_timeout=REQUEST_TIMEOUT_S).result()
+    admin = process_admin(client)
+    with kafka_errors("listing groups", admin):
+        answer = admin.list_consumer_groups(request_timeout=REQUEST_TIMEOUT_S).result()
         for error in answer.errors:
             raise error if isinstance(error, KafkaException) else KafkaException(error)
     return {one.group_id for one in answer.valid}

@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -66,6 +67,18 @@ BEYOND_TOPIC = "partition far beyond those of its topic"
 NO_POLICY = Policy()
 
 
+HEADS = "heads"
+"""The source of the ends of topics; the others are called like the consumer modules."""
+
+
+class Unreachable(NamedTuple):
+    """A cluster that cannot be read."""
+
+    since_ms: int
+    reason: str
+    """Of the last attempt."""
+
+
 class ClusterState:
     """One cluster; every method may be called from any thread."""
 
@@ -97,6 +110,7 @@ class ClusterState:
         self._expired_ms = 0
         self._is_evaluated = False
         self._cluster_id = ""  # Kafka's own; "" until it is known
+        self._failures: dict[str, Unreachable] = {}  # by source, until it brings something again
         self.saved_ms = 0
         """When the newest snapshot was written, or the one that this was restored from; 0 if there is none."""
 
@@ -106,6 +120,7 @@ class ClusterState:
         """Take one micro-batch of a consumer module; a batch that comes again changes nothing."""
         with self._lock:
             self.version += 1
+            self._failures.pop(consumer, None)
             progress = self._reading.modules[consumer]
             if progress.must_start_over:
                 message = f"Everything that {consumer} has read must be read again."
@@ -124,6 +139,13 @@ class ClusterState:
             if self._reading.has_caught_up:
                 self._reading.restored_ms = None
         self._poison_log.tell(consumer, batch, now_ms=now_ms)
+
+    def note_failure(self, source: str, reason: str, *, now_ms: int) -> None:
+        """A source has failed; it is tried again."""
+        with self._lock:
+            self.version += 1
+            before = self._failures.get(source)
+            self._failures[source] = Unreachable(before.since_ms if before else now_ms, reason)
 
     def _believed(self, batch: CommitBatch) -> CommitBatch:
         """Without commits to partitions that their topics cannot have; these are counted."""
@@ -145,6 +167,7 @@ class ClusterState:
         """Take one observation of all topics."""
         with self._lock:
             self.version += 1
+            self._failures.pop(HEADS, None)
             rows = head_rows(table)
             self._check_identity(rows.cluster_id)
             self._windows.apply_heads(rows)
@@ -210,6 +233,17 @@ class ClusterState:
         """Whether answers are worth reading: caught up, and the ends of topics are known."""
         with self._lock:
             return bool(self._windows.heads.topics) and self._reading.has_caught_up
+
+    @property
+    def unreachable(self) -> Unreachable | None:
+        """Since when the cluster cannot be read, and why; None if it can."""
+        with self._lock:
+            return min(self._failures.values(), default=None)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether there is nothing to wait for: it is ready, or cannot be read for now."""
+        return self.is_ready or self.unreachable is not None
 
     @property
     def behind_records(self) -> int:
@@ -396,6 +430,11 @@ class ClusterState:
         with self._lock:
             self.version += 1
             self._windows.heads.note_readable_end(doubt.topic, doubt.partition, readable_end, doubt.end)
+
+    def unseen_topics(self) -> list[str]:
+        """Topics that groups have committed to and the brokers do not list; they are not shown anywhere else."""
+        with self._lock:
+            return self._windows.unseen_topics()
 
     # -- the watch writes ----------------------------------------------------------------------------------------
 

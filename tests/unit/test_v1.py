@@ -226,6 +226,8 @@ def test_a_cluster_tells_how_well_it_is_known_and_how_its_groups_are(client: Tes
     assert told == {
         "name": "local",
         "cluster_id": "kafka-1",
+        "unreachable_since": None,
+        "last_error": None,
         "ready": True,
         "caught_up": True,
         "behind_records": 0,
@@ -235,11 +237,29 @@ def test_a_cluster_tells_how_well_it_is_known_and_how_its_groups_are(client: Tes
         "group_count": 6,
         "groups_by_status": {"OK": 2, "WARN": 1, "ERR": 3},
         "topic_count": 3,
+        "unseen_topics": [],
         "undecodable_records": {"unknown key type": 3},
         "undecodable_examples": [],
         "groups_by_type": {"classic": 1, "simple": 4, "consumer": 0, "share": 0, "streams": 0},
         "stale_partitions": [],
     }
+
+
+def test_a_cluster_that_cannot_be_read_says_since_when_and_why(
+    client: TestClient, clusters: dict[str, ClusterState]
+) -> None:
+    clusters["local"].note_failure("heads", "no broker answers", now_ms=ms(NOW_S - 20))
+    clusters["local"].note_failure("heads", "still no broker answers", now_ms=ms(NOW_S - 5))
+    told = get(client, "clusters/local")
+
+    assert (told["unreachable_since"], told["last_error"]) == (iso(NOW_S - 20), "still no broker answers")
+
+
+def test_topics_that_the_brokers_do_not_list_are_named(client: TestClient, clusters: dict[str, ClusterState]) -> None:
+    table = commit_table(("g", "hidden", 0, 5, ms(30)), source_partition=1)
+    clusters["local"].apply_commit_rows("local", table, now_ms=ms(30))
+
+    assert get(client, "clusters/local")["unseen_topics"] == ["hidden"]
 
 
 def test_a_cluster_that_nothing_is_known_of_yet_says_so(client: TestClient, clusters: dict[str, ClusterState]) -> None:

@@ -31,6 +31,25 @@ _NEEDED_OF_NOTIFIERS = {
     "sms": ("account", "token", "from-number", "to-number"),
     "kafka": ("servers", "to-topic"),
 }
+_NEEDED_OF_SASL = {
+    "OAUTHBEARER": {"token-url": "where tokens are given", "client-id": "who asks", "client-secret": "its secret"},
+    "GSSAPI": {"principal": "of Kerberos"},
+}
+_NEEDED_OF_LOGINS = {"username": "the name to log in with", "password": "its password"}
+_OWN_PROPERTIES = frozenset(
+    {
+        "bootstrap.servers",
+        "group.id",
+        "client.id",
+        "enable.auto.commit",
+        "enable.auto.offset.store",
+        "auto.offset.reset",
+        "isolation.level",
+        "enable.partition.eof",
+        "allow.auto.create.topics",
+    }
+)
+"""What Warren would not work with if it were otherwise."""
 _NEEDED_AT_THE_END = {"http": ("url-close", "template-close"), "email": ("template-close",)}
 
 
@@ -47,6 +66,8 @@ def check(values: Values) -> Iterator[Problem]:
     yield from _references(values)
     for name, one in modules(values, "client-profile"):
         yield from _client_profile(values, ("client-profile", name), one)
+    for name, one in modules(values, "sasl"):
+        yield from _sasl(("sasl", name), one)
     for name, one in modules(values, "httpserver"):
         yield from _https(values, ("httpserver", name), one)
     for name, one in modules(values, "consumer"):
@@ -64,9 +85,6 @@ def doubtful(values: Values) -> Iterator[Problem]:
     for name, one in modules(values, "consumer"):
         if one.get("class-name") == "kafka_zk":
             yield Problem(("consumer", name), "has no effect yet: offsets in ZooKeeper are not read")
-    for name, one in modules(values, "client-profile"):
-        if one.get("iam"):
-            yield Problem(("client-profile", name, "iam"), "has no effect yet")
     for name, one in modules(values, "notifier"):
         if one.get("threshold") == 1 and not one.get("report-ok"):
             says = "means 2 here: groups that are OK are not told; report-ok = true tells them"
@@ -123,6 +141,19 @@ def _client_profile(values: Values, key: KeyPath, profile: Values) -> Iterator[P
         yield Problem((*key, "kafka-version"), 'must be a version such as "2.8.0"; Warren does not need it')
     if profile.get("iam") and not profile.get("tls"):
         yield Problem((*key, "tls"), "is needed with iam: the name of a [tls.NAME]")
+
+    if profile.get("iam") and profile.get("sasl"):
+        yield Problem((*key, "sasl"), "stands beside iam; remove one of them")
+    properties = profile.get("properties")
+    for name in sorted(_OWN_PROPERTIES & set(properties)) if isinstance(properties, dict) else ():
+        yield Problem((*key, "properties", name), "cannot be set here: Warren needs it as it is")
+
+
+def _sasl(key: KeyPath, sasl: Values) -> Iterator[Problem]:
+    mechanism = _text(sasl, "mechanism").upper()
+    for name, what in _NEEDED_OF_SASL.get(mechanism, _NEEDED_OF_LOGINS).items():
+        if not sasl.get(name):
+            yield Problem((*key, name), f"is needed: {what}")
 
 
 def _https(values: Values, key: KeyPath, listener: Values) -> Iterator[Problem]:

@@ -11,8 +11,10 @@ from pydantic import ValidationError
 from warren.config.checks import check, doubtful, log_level
 from warren.config.documents import Document, KeyPath, find_document, read_document
 from warren.config.environment import Overrides, overrides, with_value
+from warren.config.kafka_client import unknown_properties, unusable_clients
 from warren.config.model import Config, General
 from warren.config.problems import Problem, joined, problems_of
+from warren.config.secrets import FILE, fill_in
 from warren.config.spellings import Renamed
 from warren.errors import ConfigError
 
@@ -37,13 +39,15 @@ def load_directory(directory: Path, environ: Mapping[str, str]) -> Loaded:
     over = overrides(document.values, environ, _prefix(document.values))
     for key, value in over.values.items():
         with_value(document.values, key, value)
-    places = _Places(document, renamed, over)
     problems = [Problem(key, "stands there twice") for key in document.twice]
-    problems += [*renamed.problems, *over.problems]
+    problems += [*renamed.problems, *over.problems, *fill_in(document.values, environ, directory)]
+    places = _Places(document, renamed, over)
     config = _checked(document.values, problems)
     if config is None:
         raise _refusal(places.told(problems))
-    warnings = places.told([*(Problem(*one) for one in renamed.warnings), *doubtful(document.values)])
+    warnings = places.told(
+        [*(Problem(*one) for one in renamed.warnings), *doubtful(document.values), *unusable_clients(config)]
+    )
     warnings += [f"{other} is not read: {path.name} comes first." for other in others]
     return Loaded(_completed(config), places.origins(), warnings)
 
@@ -82,6 +86,8 @@ def _checked(values: dict[str, Any], problems: list[Problem]) -> Config | None:
     except ValidationError as error:
         problems += problems_of(error)
     problems += check(values)
+    if config is not None and not problems:
+        problems += unknown_properties(config)
     return None if problems else config
 
 
@@ -121,6 +127,8 @@ class _Places:
     def _line(self, key: KeyPath) -> int:
         """The line of a key, or of the nearest that stands above it."""
         key = self._old_names.get(key, key)
+        if key and key not in self._document.lines and (in_file := (*key[:-1], key[-1] + FILE)) in self._document.lines:
+            return self._document.lines[in_file]
         while key and key not in self._document.lines:
             key = key[:-1]
         return self._document.lines.get(key, 1)

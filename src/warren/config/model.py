@@ -17,6 +17,7 @@ SECONDS_A_WEEK = 604_800
 NotifierClass = Literal[
     "http", "email", "null", "slack", "teams", "pagerduty", "opsgenie", "alertmanager", "telegram", "sms", "kafka"
 ]
+SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"]
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 
@@ -75,12 +76,20 @@ class Tls(Section):
 class Sasl(Section):
     """`[sasl.NAME]`: how to log in to brokers."""
 
-    mechanism: Annotated[Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"], Upper] = key(
-        "PLAIN", "PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512"
+    mechanism: Annotated[SaslMechanism, Upper] = key(
+        "PLAIN", "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER or GSSAPI"
     )
-    username: str = Field(description="the name to log in with", min_length=1, examples=["warren"])
-    password: SecretStr = Field(description="its password", examples=["secret"])
+    username: str = key("", "PLAIN, SCRAM: the name to log in with", examples=["warren"])
+    password: SecretStr = key(SecretStr(""), "PLAIN, SCRAM: its password", examples=["secret"])
     handshake_first: bool = key(False, "Burrow's; Warren always does what the broker needs")
+    token_url: str = key("", "OAUTHBEARER: where tokens are given for client id and secret (Warren)")
+    client_id: str = key("", "OAUTHBEARER: who asks for a token (Warren)")
+    client_secret: SecretStr = key(SecretStr(""), "OAUTHBEARER: its secret (Warren)")
+    scope: str = key("", "OAUTHBEARER: of the token (Warren)")
+    token_cafile: str = key("", "OAUTHBEARER: PEM file with the authorities of token-url (Warren)")
+    principal: str = key("", "GSSAPI: of Kerberos; needs a Kafka client that is built with it (Warren)")
+    keytab: str = key("", "GSSAPI: file with its key (Warren)")
+    service_name: str = key("kafka", "GSSAPI: the name of the brokers' principal (Warren)")
 
 
 class Iam(Section):
@@ -99,6 +108,7 @@ class ClientProfile(Section):
     tls: str = key("", "name of a [tls.NAME]")
     sasl: str = key("", "name of a [sasl.NAME]")
     iam: str = key("", "name of an [iam.NAME]")
+    properties: SecretMap = key({}, "more settings of librdkafka, by name; they win over the others (Warren)")
     dial_timeout: Seconds = key(30, "seconds that a connection may take")
     read_timeout: Seconds = key(30, "seconds that an answer may take")
 
@@ -290,7 +300,7 @@ class Metrics(Section):
 class Warren(Section):
     """`[warren]`: the pipeline."""
 
-    master: str = key("local[2]", "Spark's master")
+    master: str = key("local", "Spark's master; local: this machine, so that no cluster waits for another one")
     trigger: float = key(1.0, "seconds between two batches", ge=0.1)
     max_records: int = key(2_000_000, "records of the offsets topic in one batch at most", ge=1_000)
     snapshot_interval: float = key(30.0, "seconds between two snapshots", gt=0)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 
 import structlog
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from warren.notify.lease import Lease
-from warren.sources.kafka import ClientConfig
+from warren.sources.kafka import ClientConfig, library_settings, right
 
 log = structlog.get_logger()
 
@@ -29,8 +29,9 @@ class KafkaLeader:
     """Stands for leadership in a thread of its own."""
 
     def __init__(self, client: ClientConfig, group: str = GROUP) -> None:
+        self._group = group
         self._config = {
-            **client,
+            **library_settings(client),
             "group.id": group,
             "session.timeout.ms": int(SESSION_S * 1000),
             "heartbeat.interval.ms": int(HEARTBEAT_S * 1000),
@@ -76,7 +77,7 @@ class KafkaLeader:
         try:
             consumer.subscribe([TOPIC], on_assign=self._on_assign, on_revoke=self._on_lost, on_lost=self._on_lost)
             while not self._stop.is_set():
-                consumer.poll(POLL_S)
+                self._listen(consumer.poll(POLL_S))
                 was_leader = self.says == LEADING
                 if was_leader and not self._lease.holds:
                     self.says = "lost: this process was asleep"
@@ -85,6 +86,18 @@ class KafkaLeader:
                 self._lease.confirm()
         finally:
             consumer.close()
+
+    def _listen(self, message: Message | None) -> None:
+        """Nothing is read, so whatever comes is an error; it is told once, and in the state of the leader."""
+        error = message.error() if message is not None else None
+        if error is None:
+            return
+        says = f"waiting: {error.str()}"
+        if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+            says += f"; it needs: {right(self._config, ('Read',), f'--group {self._group}')}"
+        if says != self.says:
+            log.warning("leadership could not be asked for", error=says)
+        self.says = says
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         consumer.assign(partitions)

@@ -48,6 +48,8 @@ class QueryPlan(NamedTuple):
     options: Callable[[], str]
     """Asked at each start, so that a restarted query goes on from where the windows are."""
     apply: Callable[[pa.Table], None]
+    failed: Callable[[str], None] = lambda _: None
+    """Told what a query died of, each time."""
     start_over: Callable[[], None] = lambda: None
     """Called when the source or `apply` says that everything must be read again."""
 
@@ -153,6 +155,7 @@ class SupervisedQuery:
         self.health.state = QueryState.RETRYING
         self.health.last_error = error
         self.health.restarts += 1
+        self._plan.failed(error)
         log.warning("query failed, starting it again", query=self.name, error=error, in_s=round(backoff_s, 1))
 
 

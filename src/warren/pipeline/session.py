@@ -31,6 +31,18 @@ rootLogger.appenderRef.file.ref = file
 """
 
 
+LOCAL = "local"
+SLOTS = 6
+"""Tasks at once that are there for all clusters: two cores' worth of reading, and some for clusters that come later."""
+SLOTS_A_CLUSTER = 2
+"""A task that waits for brokers that do not answer takes a slot; each cluster has one for each of its sources."""
+
+
+def local_master(clusters: int) -> str:
+    """Spark in this process, with so many tasks at once that clusters that do not answer keep no other one waiting."""
+    return f"local[{SLOTS + SLOTS_A_CLUSTER * clusters}]"
+
+
 def start_session(master: str, home: Path) -> SparkSession:
     """Start Spark with its files under `home`."""
     home.mkdir(parents=True, exist_ok=True)

@@ -133,7 +133,7 @@ class V3:
         return page("GOOD")
 
     def _ready(self, call: Call) -> Answer:
-        ready = all(cluster.is_ready for cluster in self._clusters.values())
+        ready = all(cluster.is_settled for cluster in self._clusters.values())
         return page("READY") if ready else page("STARTING", 503)
 
     def _log_level(self, call: Call) -> Answer:

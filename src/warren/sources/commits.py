@@ -197,7 +197,7 @@ class CommitsReader(DataSourceStreamReader):
     def _offsets(self, where: int) -> dict[int, int]:
         consumer = process_consumer(self._options.client, **{"isolation.level": "read_committed"})
         topic = self._options.topic
-        partitions = [(topic, number) for number in partitions_of(consumer, topic)]
+        partitions = [(topic, number) for number in partitions_of(self._options.client, consumer, topic)]
         if not partitions:
             return {}
         return {number: offset for (_, number), offset in offsets_at(consumer, partitions, where).items()}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from warren.errors import SourceError
+from warren.sources.msk import IAM, token_provider
 
 ClientConfig = dict[str, Any]
 
@@ -26,72 +28,165 @@ TOPICS_AT_ONCE = 1_000
 NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """What brokers before 2.8 say: an id of zeros."""
 
+KERBEROS = "sasl.kerberos.principal"
+
+T = TypeVar("T")
+
+_NOT_ALLOWED = (
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+)
 _ABSENT = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 
 
-def make_consumer(client: ClientConfig, **settings: Any) -> Consumer:
+class Reason:
+    """Why a client cannot connect, as far as it says: the library's exceptions tell of a timeout only."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def __call__(self, error: KafkaError) -> None:
+        """Take what the library reports."""
+        if error.code() != KafkaError._ALL_BROKERS_DOWN:
+            self.text = error.str()
+
+
+class ReasonedConsumer(Consumer):
+    """A consumer that says why it cannot connect."""
+
+    reason: Reason
+
+
+class ReasonedAdmin(AdminClient):
+    """A client for questions that no consumer can ask, which says the same."""
+
+    reason: Reason
+
+
+def make_consumer(client: ClientConfig, **settings: Any) -> ReasonedConsumer:
     """A consumer that belongs to no group: partitions are assigned, nothing is ever committed."""
-    config = {
+    reason = Reason()
+    config: ClientConfig = {
         "group.id": "warren",  # the library wants one; it is never joined nor committed to
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
         "auto.offset.reset": "earliest",
         "allow.auto.create.topics": False,
-        "log_level": 3,  # the library's own retries are its own business; what fails in the end is raised
         **settings,
-        **client,
+        **library_settings(client),
+        "error_cb": reason,
     }
-    return Consumer(config)
+    with kafka_errors("connecting"):
+        consumer = ReasonedConsumer(config)
+    consumer.reason = reason
+    return consumer
 
 
-_consumers: dict[str, Consumer] = {}
+def library_settings(client: ClientConfig) -> ClientConfig:
+    """What the library is told of a client; its own retries are its own business, what fails in the end is raised."""
+    config = {"log_level": 2, **client}
+    if iam := config.pop(IAM, None):
+        config["oauth_cb"] = token_provider(**iam)
+    return config
 
 
-def process_consumer(client: ClientConfig, **settings: Any) -> Consumer:
-    """This process's consumer for questions about topics and offsets; made once, so that its connections stay."""
-    key = cache_key(client, json.dumps(settings, sort_keys=True))
-    if key not in _consumers:
-        _consumers[key] = make_consumer(client, **settings)
-    return _consumers[key]
+class Kept(Generic[T]):
+    """One thing for each client of this process, whose connections outlive a batch.
+
+    It is made again when a file that it was made from has changed: certificates are renewed.
+    """
+
+    def __init__(self, close: Callable[[T], object]) -> None:
+        self._close = close
+        self._things: dict[str, tuple[list[int], T]] = {}
+
+    def get(self, client: ClientConfig, more: Any, make: Callable[[], T]) -> T:
+        """The one of this client; `more` tells several of a client apart."""
+        key, stamps = json.dumps([client, more], sort_keys=True), _stamps(client)
+        known = self._things.get(key)
+        if known and known[0] == stamps:
+            return known[1]
+        if known:
+            self._close(known[1])
+        self._things[key] = (stamps, make())
+        return self._things[key][1]
 
 
-_admins: dict[str, AdminClient] = {}
+def _stamps(client: ClientConfig) -> list[int]:
+    """When the files of a client were changed."""
+    paths = [Path(str(value)) for name, value in client.items() if name.endswith(".location")]
+    return [path.stat().st_mtime_ns if path.exists() else 0 for path in paths]
 
 
-def process_admin(client: ClientConfig) -> AdminClient:
-    """This process's client for questions that no consumer can ask; made once, too."""
-    key = cache_key(client)
-    if key not in _admins:
-        _admins[key] = AdminClient({"log_level": 3, **client})
-    return _admins[key]
+_consumers: Kept[ReasonedConsumer] = Kept(ReasonedConsumer.close)
+_admins: Kept[ReasonedAdmin] = Kept(lambda _: None)
 
 
-def cache_key(client: ClientConfig, *more: str) -> str:
-    """A name for one client in a worker process."""
-    return json.dumps([client, *more], sort_keys=True)
+def process_consumer(client: ClientConfig, **settings: Any) -> ReasonedConsumer:
+    """This process's consumer for questions about topics and offsets."""
+    return _consumers.get(client, settings, lambda: make_consumer(client, **settings))
+
+
+def process_admin(client: ClientConfig) -> ReasonedAdmin:
+    """This process's client for questions that no consumer can ask."""
+    return _admins.get(client, None, lambda: _make_admin(client))
+
+
+def _make_admin(client: ClientConfig) -> ReasonedAdmin:
+    reason = Reason()
+    with kafka_errors("connecting"):
+        config: ClientConfig = {**library_settings(client), "error_cb": reason}
+        admin = ReasonedAdmin(config)
+    admin.reason = reason
+    return admin
 
 
 @contextmanager
-def kafka_errors(doing: str) -> Iterator[None]:
-    """Turn the library's exceptions into `SourceError`."""
+def kafka_errors(doing: str, asked: ReasonedConsumer | ReasonedAdmin | None = None, needs: str = "") -> Iterator[None]:
+    """Turn the library's exceptions into `SourceError`: with the reason, and with what the brokers would have to allow.
+
+    `needs` is as `right` gives it.
+    """
     try:
         yield
     except KafkaException as error:
         cause: KafkaError = error.args[0]
-        message = f"{doing} failed: {cause.str()} ({cause.name()})."
+        message = f"{doing} failed: {cause.str()} ({cause.name()}){_because(asked)}."
+        if needs and cause.code() in _NOT_ALLOWED:
+            message += f" It needs: {needs}"
         raise SourceError(message) from error
 
 
-def partitions_of(consumer: Consumer, topic: str) -> list[int]:
+def _because(asked: ReasonedConsumer | ReasonedAdmin | None) -> str:
+    if asked is None:
+        return ""
+    asked.poll(0)  # only then does the library report; what is asked questions is assigned nothing
+    return f"; {asked.reason.text}" if asked.reason.text else ""
+
+
+def right(client: ClientConfig, operations: Sequence[str], resource: str) -> str:
+    """The command that gives this client a right, such as ("Read",) on "--topic orders"."""
+    named = " ".join(f"--operation {one}" for one in operations)
+    who, servers = f"--allow-principal '{_principal(client)}'", client.get("bootstrap.servers", "")
+    return f"kafka-acls.sh --bootstrap-server {servers} --add {who} {named} {resource}"
+
+
+def _principal(client: ClientConfig) -> str:
+    name = client.get("sasl.username") or client.get("sasl.oauthbearer.client.id") or client.get(KERBEROS)
+    if not name and (certificate := client.get("ssl.certificate.location")):
+        return f"User:<subject of {certificate}>"
+    return f"User:{name or 'ANONYMOUS'}"
+
+
+def partitions_of(client: ClientConfig, consumer: ReasonedConsumer, topic: str) -> list[int]:
     """The partitions of a topic; none if it does not exist."""
-    with kafka_errors(f"asking for topic {topic}"):
+    needs = right(client, ("Describe", "Read"), f"--topic {topic}")
+    with kafka_errors(f"asking for topic {topic}", consumer, needs):
         metadata = consumer.list_topics(topic, timeout=REQUEST_TIMEOUT_S).topics[topic]
-    if metadata.error is None:
-        return sorted(metadata.partitions)
-    if metadata.error.code() in _ABSENT:
-        return []
-    message = f"Topic {topic} cannot be read: {metadata.error.str()}."
-    raise SourceError(message)
+        if metadata.error is not None and metadata.error.code() not in _ABSENT:
+            raise KafkaException(metadata.error)
+    return sorted(metadata.partitions) if metadata.error is None else []
 
 
 def topic_id_of(client: ClientConfig, topic: str) -> str:
@@ -120,13 +215,13 @@ def _topic_id(description: Future[Any]) -> str:
         return ""
 
 
-def offsets_at(consumer: Consumer, partitions: list[tuple[str, int]], where: int) -> dict[tuple[str, int], int]:
+def offsets_at(consumer: ReasonedConsumer, partitions: list[tuple[str, int]], where: int) -> dict[tuple[str, int], int]:
     """The `LATEST` or `EARLIEST` offset of each partition that has one, in one request for each broker.
 
     Under read_committed the latest offset is the last stable one.
     """
     asked = [TopicPartition(topic, partition, where) for topic, partition in partitions]
-    with kafka_errors("asking for offsets"):
+    with kafka_errors("asking for offsets", consumer):
         answers = consumer.offsets_for_times(asked, timeout=REQUEST_TIMEOUT_S)
     return {
         (one.topic, one.partition): one.offset

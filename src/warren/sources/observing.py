@@ -13,6 +13,7 @@ from warren.sources.kafka import (
     LATEST,
     REQUEST_TIMEOUT_S,
     ClientConfig,
+    ReasonedConsumer,
     kafka_errors,
     offsets_at,
     process_consumer,
@@ -58,13 +59,19 @@ class KafkaBrokers:
 
     def __init__(self, client: ClientConfig) -> None:
         self._client = client
-        # High watermarks, as Burrow and Kafka's own tools measure lag.
-        self._consumer = process_consumer(client, **{"isolation.level": "read_uncommitted"})
-        self._reader_of_committed = process_consumer(client, **{"isolation.level": "read_committed"})
+
+    @property
+    def _consumer(self) -> ReasonedConsumer:
+        """Sees high watermarks, by which Burrow and Kafka's own tools measure lag."""
+        return process_consumer(self._client, **{"isolation.level": "read_uncommitted"})
+
+    @property
+    def _reader_of_committed(self) -> ReasonedConsumer:
+        return process_consumer(self._client, **{"isolation.level": "read_committed"})
 
     def list_topics(self) -> Listing:
         """All partitions of the cluster, with the ids of their topics."""
-        with kafka_errors("listing topics"):
+        with kafka_errors("listing topics", self._consumer):
             # Each client asks the leaders that it was told itself.
             self._reader_of_committed.list_topics(timeout=REQUEST_TIMEOUT_S)
             metadata = self._consumer.list_topics(timeout=REQUEST_TIMEOUT_S)

@@ -14,7 +14,7 @@ import numpy as np
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from warren.errors import SourceError
-from warren.sources.kafka import ClientConfig, cache_key, kafka_errors, make_consumer
+from warren.sources.kafka import ClientConfig, Kept, kafka_errors, make_consumer, right
 from warren.sources.planning import Range
 from warren.windows.columns import Int64
 
@@ -42,15 +42,9 @@ class Records(NamedTuple):
     """When the broker wrote one of the records; to be asked for few, since it takes a call each."""
 
 
-_readers: dict[str, RangeReader] = {}
-
-
 def worker_reader(client: ClientConfig, topic: str) -> RangeReader:
-    """This worker process's reader of a topic; made once, so that its connections outlive a micro-batch."""
-    key = cache_key(client, topic)
-    if key not in _readers:
-        _readers[key] = RangeReader(client, topic)
-    return _readers[key]
+    """This worker process's reader of a topic."""
+    return _readers.get(client, topic, lambda: RangeReader(client, topic))
 
 
 class RangeReader:
@@ -85,7 +79,7 @@ class RangeReader:
 
     def read(self, ranges: list[Range]) -> Iterator[Records]:
         """All records of `ranges`, in chunks."""
-        with kafka_errors(f"reading {self._topic}"):
+        with kafka_errors(f"reading {self._topic}", needs=right(self._client, ("Read",), f"--topic {self._topic}")):
             if not (self._is_sound and all(map(self._can_go_on_with, ranges))):
                 self._consumer.close()
                 self._begin()
@@ -94,6 +88,10 @@ class RangeReader:
             yield from self._read(ranges)
             self._read_to |= {one.partition: one.end for one in ranges}
             self._is_sound = sum(map(len, self._early.values())) <= CHUNK_RECORDS
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._consumer.close()
 
     def _can_go_on_with(self, one: Range) -> bool:
         """Whether a range can be read without going back, and without passing much that nobody wants."""
@@ -159,6 +157,9 @@ class RangeReader:
         one = open_ranges.get(partition)
         if one and position >= one.end:
             del open_ranges[partition]
+
+
+_readers: Kept[RangeReader] = Kept(RangeReader.close)
 
 
 def _places(messages: list[Message]) -> tuple[Int64, Int64]:

@@ -215,6 +215,12 @@ class Windows:
         """The topics known from the brokers."""
         return sorted(self.heads.topics)
 
+    def unseen_topics(self) -> list[str]:
+        """Topics that groups have committed to and the brokers do not list: they are gone, or may not be seen."""
+        return sorted(
+            topic for topic, groups in self._groups_of_topic.items() if groups and topic not in self.heads.topics
+        )
+
     def topic_ends(self, topic: str) -> list[int] | None:
         """The end offset of each partition (-1 where it was never observed); None for an unknown topic."""
         block = self.heads.topics.get(topic)

@@ -91,6 +91,12 @@ def _of_clusters(states: Mapping[str, ClusterState], now_ms: int) -> Iterator[Me
         {(name,): state.is_ready for name, state in states.items()},
     )
     yield _gauge(
+        "warren_cluster_reachable",
+        "Whether the cluster can be read.",
+        ["cluster"],
+        {(name,): state.unreachable is None for name, state in states.items()},
+    )
+    yield _gauge(
         "warren_snapshot_age_seconds",
         "Time since the newest snapshot of the cluster was written.",
         ["cluster"],

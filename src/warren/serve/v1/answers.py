@@ -61,10 +61,13 @@ def queries(health: Mapping[str, QueryHealth]) -> list[models.Query]:
 def cluster(state: ClusterState, health: Mapping[str, QueryHealth], *, now_ms: int) -> models.Cluster:
     """One cluster; `health` is that of all queries."""
     page = state.list_groups(listing.Selection(limit=0), now_ms=now_ms)
+    unreachable = state.unreachable
     names = {f"heads-{state.name}", *(f"commits-{consumer}" for consumer in state.consumers)}
     return {
         "name": state.name,
         "cluster_id": state.cluster_id or None,
+        "unreachable_since": time(unreachable.since_ms) if unreachable else None,
+        "last_error": unreachable.reason if unreachable else None,
         "ready": state.is_ready,
         "caught_up": state.has_caught_up,
         "behind_records": state.behind_records,
@@ -74,6 +77,7 @@ def cluster(state: ClusterState, health: Mapping[str, QueryHealth], *, now_ms: i
         "group_count": sum(page.by_status.values()),
         "groups_by_status": _status_counts(page.by_status),
         "topic_count": len(state.topics()),
+        "unseen_topics": state.unseen_topics(),
         "undecodable_records": state.skipped(),
         "undecodable_examples": [_poison(one) for one in state.poison()],
         "groups_by_type": state.groups_by_type(),

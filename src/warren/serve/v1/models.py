@@ -137,6 +137,8 @@ class Cluster(Judged):
 
     name: Annotated[str, says("As in the configuration.")]
     cluster_id: Annotated[str | None, says("Kafka's own; null until the brokers have answered.")]
+    unreachable_since: Annotated[Time | None, says("Since when it cannot be read; null if it can.")]
+    last_error: Annotated[str | None, says("Why it cannot be read; null if it can.")]
     ready: Annotated[bool, says("Whether answers are worth reading: caught up, and the ends of topics are known.")]
     caught_up: Annotated[bool, says("Whether all commits that were there at the start have been read.")]
     behind_records: Annotated[int, says("So many records of the offsets topic are known to be unread.")]
@@ -144,6 +146,9 @@ class Cluster(Judged):
     group_count: int
     groups_by_status: StatusCounts
     topic_count: int
+    unseen_topics: Annotated[
+        list[str], says("Groups have committed to these, but the brokers do not list them: gone, or not to be seen.")
+    ]
     undecodable_records: Annotated[
         dict[str, int], says("Records of the offsets topic that could not be decoded, by kind, since the start.")
     ]
