@@ -105,6 +105,12 @@ class WarrenProcess:
         except OSError:
             return 0
 
+    def read(self, path: str) -> bytes:
+        """Any body, as it is."""
+        with urllib.request.urlopen(f"http://{self.address}{path}", timeout=20) as answer:
+            content: bytes = answer.read()
+        return content
+
     def get(self, path: str, method: str = "GET") -> dict[str, Any]:
         """The JSON body, of a 404 too."""
         request = urllib.request.Request(f"http://{self.address}{path}", method=method)

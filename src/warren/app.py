@@ -30,7 +30,7 @@ from warren.serve.server import HttpListener
 from warren.sources.commits import CommitsOptions, CommitsSource
 from warren.sources.folding import FoldSettings
 from warren.sources.heads import HeadsOptions, HeadsSource
-from warren.sources.kafka import ClientConfig
+from warren.sources.kafka import ClientConfig, check_reachable
 from warren.state import HEADS, ClusterState
 from warren.watch import Watch
 from warren.windows.store import Limits
@@ -255,6 +255,7 @@ def _heads_plan(config: Config, state: ClusterState) -> QueryPlan:
         source=HeadsSource,
         options=options.to_json,
         apply=lambda table: state.apply_head_rows(table, now_ms=now_ms()),
+        check=lambda: check_reachable(options.client),
         failed=lambda reason: state.note_failure(HEADS, reason, now_ms=now_ms()),
     )
 
@@ -275,6 +276,7 @@ def _commits_plan(config: Config, state: ClusterState, module: str) -> QueryPlan
         source=CommitsSource,
         options=lambda: options._replace(positions=state.positions(module), topic_id=state.topic_id(module)).to_json(),
         apply=lambda table: state.apply_commit_rows(module, table, now_ms=now_ms()),
+        check=lambda: check_reachable(options.client, options.topic),
         failed=lambda reason: state.note_failure(module, reason, now_ms=now_ms()),
         start_over=lambda: state.start_over(module),
     )

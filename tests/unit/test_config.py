@@ -80,6 +80,112 @@ def refused(directory: Path, text: str, name: str = "burrow.toml", **environ: st
     return [line.strip() for line in str(caught.value).splitlines()[1:]]
 
 
+# -- secrets, and how brokers are logged in to ----------------------------------------------------------------------
+
+LOGIN = """
+[client-profile.p]
+sasl = "s"
+
+[cluster.local]
+servers = ["a:9092"]
+client-profile = "p"
+
+[consumer.local]
+cluster = "local"
+
+[sasl.s]
+"""
+
+
+def test_a_password_may_stand_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("hunter2\n")
+    config = load(tmp_path, f'{LOGIN}username = "warren"\npassword-file = "password"').config
+
+    assert config.sasl["s"].password.get_secret_value() == "hunter2"
+
+
+def test_a_value_may_be_a_variable(tmp_path: Path) -> None:
+    text = f'{LOGIN}username = "${{WHO}}"\npassword = "${{HOW}}"'
+    sasl = load(tmp_path, text, WHO="warren", HOW="hunter2").config.sasl["s"]
+
+    assert (sasl.username, sasl.password.get_secret_value()) == ("warren", "hunter2")
+
+
+def test_files_and_variables_that_are_not_there_are_told_with_their_lines(tmp_path: Path) -> None:
+    text = f'{LOGIN}username = "${{WHO}}"\npassword-file = "nowhere"'
+
+    assert refused(tmp_path, text) == [
+        "burrow.toml:13: sasl.s.username: the environment variable WHO is not set",
+        "burrow.toml:14: sasl.s.password-file: the file cannot be read: No such file or directory",
+    ]
+
+
+def test_a_secret_that_stands_there_and_in_a_file_is_told(tmp_path: Path) -> None:
+    text = f'{LOGIN}username = "warren"\npassword = "hunter2"\npassword-file = "password"'
+
+    assert refused(tmp_path, text) == [
+        "burrow.toml:15: sasl.s.password-file: stands beside password; remove one of them"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "missing"),
+    [
+        ("", ["username", "password"]),
+        ('mechanism = "oauthbearer"', ["token-url", "client-id", "client-secret"]),
+        ('mechanism = "gssapi"', ["principal"]),
+    ],
+)
+def test_a_login_needs_what_its_mechanism_needs(tmp_path: Path, keys: str, missing: list[str]) -> None:
+    told = refused(tmp_path, LOGIN + keys)
+
+    assert [line.partition("sasl.s.")[2].partition(":")[0] for line in told] == missing
+
+
+def test_tokens_are_asked_for_with_client_id_and_secret(tmp_path: Path) -> None:
+    keys = 'mechanism = "OAUTHBEARER"\ntoken-url = "http://a/t"\nclient-id = "me"\nclient-secret = "s"\nscope = "kafka"'
+    settings = client_settings(load(tmp_path, LOGIN + keys).config, ["a:9092"], "p")
+
+    assert {name: value for name, value in settings.items() if name.startswith("sasl.")} == {
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": "http://a/t",
+        "sasl.oauthbearer.client.id": "me",
+        "sasl.oauthbearer.client.secret": "s",
+        "sasl.oauthbearer.scope": "kafka",
+    }
+
+
+def test_a_login_that_the_kafka_client_is_not_built_for_is_told(tmp_path: Path) -> None:
+    [warning] = load(tmp_path, f'{LOGIN}mechanism = "GSSAPI"\nprincipal = "me"').warnings
+
+    assert warning.startswith("burrow.toml:2: client-profile.p: the Kafka client refuses it: No provider for SASL")
+
+
+def with_properties(properties: str) -> str:
+    return LOGIN.replace('sasl = "s"', f"properties = {{{properties}}}").partition("[sasl.s]")[0]
+
+
+def test_properties_win_over_everything_else(tmp_path: Path) -> None:
+    config = load(tmp_path, with_properties('"socket.timeout.ms" = "1234", "socket.keepalive.enable" = "true"')).config
+    settings = client_settings(config, ["a:9092"], "p")
+
+    assert (settings["socket.timeout.ms"], settings["socket.keepalive.enable"]) == ("1234", "true")
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ('"no.such.thing" = "1"', 'the Kafka client refuses them: No such configuration property: "no.such.thing"'),
+        ('"isolation.level" = "read_uncommitted"', "cannot be set here: Warren needs it as it is"),
+    ],
+)
+def test_properties_that_cannot_be_are_told(tmp_path: Path, written: str, says: str) -> None:
+    [told] = refused(tmp_path, with_properties(written))
+
+    assert told.endswith(says)
+
+
 # -- what is understood ----------------------------------------------------------------------------------------------
 
 

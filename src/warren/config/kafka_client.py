@@ -32,11 +32,10 @@ def client_settings(config: Config, servers: list[str], profile_name: str) -> di
 
 
 def unknown_properties(config: Config) -> Iterator[Problem]:
-    """Properties that the Kafka client does not know, or not with such a value."""
+    """Properties that the Kafka client does not know, or not with such values."""
     for name, profile in config.client_profile.items():
-        for one, value in profile.properties.items():
-            if reason := _refused({one: value.get_secret_value()}):
-                yield Problem(("client-profile", name, "properties", one), f"the Kafka client refuses it: {reason}")
+        if reason := _refused({one: value.get_secret_value() for one, value in profile.properties.items()}):
+            yield Problem(("client-profile", name, "properties"), f"the Kafka client refuses them: {reason}")
 
 
 def unusable_clients(config: Config) -> Iterator[Problem]:

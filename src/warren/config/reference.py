@@ -10,6 +10,7 @@ from pydantic_core import PydanticUndefined
 
 from warren.config.model import Config, Section
 from warren.config.problems import has_modules, keys_of, section_kind
+from warren.config.secrets import is_secret
 
 HEAD = """\
 # Every section and key of Warren's configuration, with its default where it has one.
@@ -17,9 +18,11 @@ HEAD = """\
 # Warren reads warren.toml, or Burrow's burrow.toml, in the directory given with --config-dir; .yaml and .json as well.
 # Keys do not know upper and lower case. An environment variable overrides a key of a section that is there:
 # BURROW_CLUSTER_LOCAL_OFFSET_REFRESH or WARREN_CLUSTER_LOCAL_OFFSET_REFRESH; the items of lists with spaces between.
-# Durations are seconds. Patterns are regular expressions of RE2 that are looked for anywhere in a name.
+# A text that is "${NAME}" and nothing else is taken from the environment. Durations are seconds. Patterns are regular expressions of RE2 that are looked for anywhere in a name.
 # Where a section has a name of its own ([cluster.local]) there can be several, but only one storage and one evaluator.
 """
+
+_IN_A_FILE = "; or {name}-file: a file that holds it"
 
 NAMES = {"cluster": "local", "consumer": "local"}
 """The names of modules in the example; the others are called `default`."""
@@ -44,7 +47,7 @@ def _about(kind: type[Section]) -> str:
 
 def _keys(kind: type[Section]) -> Iterator[str]:
     for name, field in keys_of(kind).items():
-        yield f"# {field.description}"
+        yield f"# {field.description}{_IN_A_FILE.format(name=name) if is_secret(field) else ''}"
         yield _assignment(name, field)
 
 

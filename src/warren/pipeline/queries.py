@@ -32,12 +32,20 @@ log = structlog.get_logger()
 FIRST_BACKOFF_S = 1.0
 LONGEST_BACKOFF_S = 30.0
 JOIN_S = 2.0
+TICK_S = 0.1
 HEALTHY_AFTER_S = 60.0
 """A query that ran for so long starts again with the first backoff."""
 
 
 LARGE_BATCH_BYTES = 4_000_000
 """After such a batch memory is given back: the next one is small again."""
+
+
+START_S = 20.0
+"""The start of a query is over with its first batch, or after so long."""
+
+_STARTS = threading.Semaphore(2)
+"""So many queries start at once: each takes several new processes of Python, and all together none would be in time."""
 
 
 class QueryPlan(NamedTuple):
@@ -48,6 +56,8 @@ class QueryPlan(NamedTuple):
     options: Callable[[], str]
     """Asked at each start, so that a restarted query goes on from where the windows are."""
     apply: Callable[[pa.Table], None]
+    check: Callable[[], None] = lambda: None
+    """Asked before each start; raises `SourceError` if there is nothing to read from, which saves the start."""
     failed: Callable[[str], None] = lambda _: None
     """Told what a query died of, each time."""
     start_over: Callable[[], None] = lambda: None
@@ -83,6 +93,7 @@ class SupervisedQuery:
         self._checkpoint = checkpoints / plan.name
         self._trigger_s = trigger_s
         self._stop = threading.Event()
+        self._has_batch = threading.Event()
         self._query: StreamingQuery | None = None
         self._source = _own_copy(plan.source, plan.name)
         spark.dataSource.register(self._source)
@@ -121,14 +132,26 @@ class SupervisedQuery:
     def _run_once(self) -> str:
         """Run the query until it ends; what ended it."""
         try:
-            self._query = self._start_query()
+            self._plan.check()
+            with _STARTS:
+                if self._stop.is_set():
+                    return ""
+                query = self._query = self._start_query()
+                self._wait_for_batch(query)
             self.health.state = QueryState.RUNNING
-            self._query.awaitTermination()
+            query.awaitTermination()
         except Exception as error:  # whatever a query dies of, it is told and tried again
             if StartOverError.__name__ in str(error):
                 self._plan.start_over()
             return cause_of(error)
         return "it ended by itself"
+
+    def _wait_for_batch(self, query: StreamingQuery) -> None:
+        self._has_batch.clear()
+        end_s = time.monotonic() + START_S
+        while not self._has_batch.wait(TICK_S) and time.monotonic() < end_s:
+            if self._stop.is_set() or not query.isActive:
+                return
 
     def _start_query(self) -> StreamingQuery:
         # The windows know where to go on; Spark's checkpoint must not be a second opinion.
@@ -147,6 +170,7 @@ class SupervisedQuery:
     def _apply(self, batch: DataFrame, batch_id: int) -> None:
         table = batch.toArrow()
         self._plan.apply(table)
+        self._has_batch.set()
         if table.nbytes > LARGE_BATCH_BYTES:
             del table
             give_back()

@@ -51,10 +51,18 @@ def start_session(master: str, home: Path) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # worker processes are many; each arena costs memory
     if master.startswith("local"):
+        os.environ["PYTHONPATH"] = _with_startup(os.environ.get("PYTHONPATH", ""))
         # All of Spark is on this machine: it need not be reachable, nor ask a name server who it is.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("SPARK_LOCAL_HOSTNAME", "localhost")
     return _builder(master, home, java.version).getOrCreate()
+
+
+def _with_startup(python_path: str) -> str:
+    """With the module that makes Spark's processes start faster; they inherit it."""
+    startup = str(Path(__file__).parent / "startup")
+    paths = [path for path in python_path.split(os.pathsep) if path and path != startup]
+    return os.pathsep.join([startup, *paths])
 
 
 def _builder(master: str, home: Path, java_version: str) -> SparkSession.Builder:

@@ -189,6 +189,16 @@ def partitions_of(client: ClientConfig, consumer: ReasonedConsumer, topic: str) 
     return sorted(metadata.partitions) if metadata.error is None else []
 
 
+def check_reachable(client: ClientConfig, topic: str = "") -> None:
+    """Raise `SourceError` with the reason if the brokers do not answer, or do not let a topic be read."""
+    consumer = process_consumer(client)
+    if topic:
+        partitions_of(client, consumer, topic)
+        return
+    with kafka_errors("listing topics", consumer):
+        consumer.list_topics(timeout=REQUEST_TIMEOUT_S)
+
+
 def topic_id_of(client: ClientConfig, topic: str) -> str:
     """Kafka's own name for this incarnation of a topic; "" if it has none, or if it may not be told."""
     return topic_ids_of(client, [topic]).get(topic, "")

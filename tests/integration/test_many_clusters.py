@@ -1,0 +1,259 @@
+"""Seven clusters in one Warren: guarded in every way, of another version, dead, and closed to it."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AclOperation
+
+from tests.kafka import Cluster, eventually, unique
+from tests.secured import PLAIN_PASSWORD, SCRAM_PASSWORD, SECRETS, TOKEN_SECRET, SecuredBroker
+from tests.warren_process import WarrenProcess
+from warren.embedded.broker import Broker, free_port
+
+WRONG_PASSWORD = "wrong-s3cret"
+GOOD = ("scram", "mtls", "oauth", "old")
+BAD = ("dead", "wrong", "denied")
+
+CONFIG = """
+[warren]
+trigger = 0.5
+snapshot-interval = 5
+evaluate-interval = 1
+
+[httpserver.default]
+address = "127.0.0.1:0"
+
+[tls.corp]
+cafile = "{ca}"
+
+[tls.mine]
+cafile = "{ca}"
+certfile = "{client_pem}"
+keyfile = "{client_key}"
+
+[sasl.scram]
+mechanism = "SCRAM-SHA-512"
+username = "scrambled"
+password-file = "scram-password"
+
+[sasl.wrong]
+mechanism = "SCRAM-SHA-512"
+username = "scrambled"
+password = "{wrong_password}"
+
+[sasl.plain]
+mechanism = "PLAIN"
+username = "plainly"
+password = "{plain_password}"
+
+[sasl.token]
+mechanism = "OAUTHBEARER"
+token-url = "{token_url}"
+client-id = "watcher"
+client-secret = "${{WATCHERS_SECRET}}"
+
+[client-profile.scram]
+tls = "corp"
+sasl = "scram"
+properties = {{"socket.keepalive.enable" = "true"}}
+[client-profile.wrong]
+tls = "corp"
+sasl = "wrong"
+[client-profile.denied]
+tls = "corp"
+sasl = "plain"
+[client-profile.oauth]
+tls = "corp"
+sasl = "token"
+[client-profile.mtls]
+tls = "mine"
+[client-profile.none]
+"""
+
+ONE_CLUSTER = """
+[cluster.{name}]
+servers = ["{servers}"]
+client-profile = "{profile}"
+offset-refresh = 1
+topic-refresh = 1
+
+[consumer.{name}]
+cluster = "{name}"
+client-profile = "{profile}"
+"""
+
+SECOND_MODULE = """
+[consumer.old-again]
+cluster = "old"
+group-allowlist = "^again-"
+"""
+
+
+class Fleet:
+    """The brokers and the Warren that watches them."""
+
+    def __init__(self, directory: Path, secured: SecuredBroker, old: Broker) -> None:
+        self.secured = secured
+        self.kafka, self.old = Cluster(secured.bootstrap), Cluster(old.bootstrap)
+        self._directory = directory
+        self._servers = {
+            "scram": secured.sasl,
+            "mtls": secured.mtls,
+            "oauth": secured.oauth,
+            "old": old.bootstrap,
+            "dead": f"127.0.0.1:{free_port()}",
+            "wrong": secured.sasl,
+            "denied": secured.sasl,
+        }
+        (directory / "scram-password").write_text(f"{SCRAM_PASSWORD}\n")
+        spark = directory / "spark"
+        spark.mkdir()
+        (spark / "spark-defaults.conf").write_text(
+            f"spark.eventLog.enabled true\nspark.eventLog.dir {spark.as_uri()}\nspark.eventLog.compress false\n"
+        )
+        environ = {"WATCHERS_SECRET": TOKEN_SECRET, "SPARK_CONF_DIR": str(spark)}
+        self.warren = WarrenProcess.with_burrow_file(directory, self.config(), "default", **environ)
+        WarrenProcess.started.discard(self.warren.process)  # the fixture ends it
+        eventually(lambda: self.warren.status("/burrow/admin") == 200, 60)
+
+    def config(self, wrong_password: str = WRONG_PASSWORD) -> str:
+        head = CONFIG.format(
+            ca=self.secured.authority.pem,
+            client_pem=self.secured.client_pem,
+            client_key=self.secured.client_key,
+            wrong_password=wrong_password,
+            plain_password=PLAIN_PASSWORD,
+            token_url=self.secured.tokens.url,
+        )
+        profiles = {"old": "none", "dead": "none"}
+        clusters = (
+            ONE_CLUSTER.format(name=name, servers=servers, profile=profiles.get(name, name))
+            for name, servers in self._servers.items()
+        )
+        return head + "".join(clusters) + SECOND_MODULE
+
+    def reload(self, config: str) -> None:
+        (self._directory / "burrow.toml").write_text(config)
+        self.warren.process.send_signal(signal.SIGHUP)
+
+    def cluster(self, name: str) -> dict[str, Any]:
+        return self.warren.get(f"/api/v1/clusters/{name}")
+
+    def committed(self, cluster: str, group: str) -> list[int]:
+        found = self.warren.get(f"/api/v1/clusters/{cluster}/groups/{group}")
+        return [one["committed_offset"] for one in found.get("partitions", [])]
+
+    def everything_written(self) -> Iterator[tuple[str, bytes]]:
+        """What Warren and Spark have left on the disk, and what Warren answers."""
+        for path in self._directory.rglob("*"):
+            if path.is_file() and path.name not in ("burrow.toml", "scram-password"):
+                yield str(path), path.read_bytes()
+        addresses = ["/metrics", "/v3/config", "/api/v1/clusters", "/api/v1/pipeline", "/v3/kafka", "/api/v1/incidents"]
+        for address in [*addresses, *(f"/v3/kafka/{name}" for name in self._servers)]:
+            yield address, self.warren.read(address)
+
+
+@pytest.fixture(scope="module")
+def fleet(broker_39: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    with SecuredBroker(tmp_path_factory.mktemp("secured")) as secured:
+        secured.allow(
+            ["scrambled", "CN=lagmon", "watcher"],
+            {"__consumer_offsets": [AclOperation.READ, AclOperation.DESCRIBE], "*": [AclOperation.DESCRIBE]},
+        )
+        running = Fleet(tmp_path_factory.mktemp("fleet"), secured, broker_39)
+        yield running
+        code, _ = running.warren.stop(limit_s=60)
+        assert code == 0, running.warren.log_path.read_text()
+
+
+@pytest.mark.timeout(300)
+def test_clusters_that_cannot_be_read_keep_nobody_waiting(fleet: Fleet) -> None:
+    eventually(lambda: all(fleet.cluster(name).get("ready") for name in GOOD), 240)
+    eventually(lambda: fleet.warren.status("/burrow/admin/ready") == 200, 60)
+
+    assert [fleet.cluster(name)["ready"] for name in BAD] == [False, False, False]
+    assert [fleet.cluster(name)["unreachable_since"] for name in GOOD] == [None] * len(GOOD)
+
+
+@pytest.mark.parametrize("name", ["scram", "mtls", "oauth"])
+def test_commits_are_read_with_the_rights_of_the_documentation_and_no_others(fleet: Fleet, name: str) -> None:
+    group, topic = unique(name), fleet.kafka.make_topic()
+    fleet.kafka.produce(topic, 10)
+    fleet.kafka.commit(group, topic, 4)
+
+    eventually(lambda: fleet.committed(name, group) == [4], 60)
+    eventually(lambda: fleet.warren.get(f"/api/v1/clusters/{name}/groups/{group}")["total_lag"] == 6, 60)
+
+
+def test_each_module_of_a_cluster_brings_its_groups(fleet: Fleet) -> None:
+    topic = fleet.old.make_topic()
+    group = unique("again")
+    fleet.old.commit(group, topic, 3)
+
+    eventually(lambda: fleet.committed("old", group) == [3], 60)
+    assert {one["name"] for one in fleet.cluster("old")["queries"]} == {"heads-old", "commits-old", "commits-old-again"}
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("dead", "Connection refused"), ("wrong", "uthentication"), ("denied", "kafka-acls.sh")],
+)
+def test_what_cannot_be_read_says_since_when_and_why(fleet: Fleet, name: str, reason: str) -> None:
+    eventually(lambda: reason in (fleet.cluster(name)["last_error"] or ""), 90)
+
+    assert fleet.cluster(name)["unreachable_since"] is not None
+    assert f'warren_cluster_reachable{{cluster="{name}"}} 0.0' in fleet.warren.read("/metrics").decode()
+
+
+def test_a_good_cluster_is_as_quick_as_ever_beside_the_bad_ones(fleet: Fleet) -> None:
+    group, topic = unique("quick"), fleet.old.make_topic()
+    fleet.old.commit(group, topic, 1)
+    eventually(lambda: fleet.committed("old", group) == [1], 60)
+    waits_s = []
+    for offset in range(2, 8):
+        fleet.old.commit(group, topic, offset)
+        started_s = time.monotonic()
+        eventually(lambda offset=offset: fleet.committed("old", group) == [offset], 30)
+        waits_s.append(time.monotonic() - started_s)
+
+    assert sorted(waits_s)[len(waits_s) // 2] < 5
+
+
+def test_the_right_that_it_asks_for_opens_a_cluster(fleet: Fleet) -> None:
+    asked = fleet.cluster("denied")["last_error"]
+    assert "--allow-principal 'User:plainly' --operation Describe --operation Read --topic __consumer_offsets" in asked
+    fleet.secured.allow(["plainly"], {"__consumer_offsets": [AclOperation.DESCRIBE, AclOperation.READ]})
+
+    eventually(lambda: fleet.cluster("denied")["caught_up"], 90)
+    eventually(lambda: fleet.cluster("denied")["unreachable_since"] is None, 90)
+
+
+def test_topics_that_it_may_not_see_are_named(fleet: Fleet) -> None:
+    topic = fleet.kafka.make_topic()
+    fleet.kafka.commit(unique("hidden"), topic, 1)
+
+    eventually(lambda: topic in fleet.cluster("denied")["unseen_topics"], 60)
+
+
+def test_a_password_that_was_put_right_is_taken_on_without_a_restart(fleet: Fleet) -> None:
+    fleet.reload(fleet.config(wrong_password=SCRAM_PASSWORD))
+
+    eventually(lambda: fleet.cluster("wrong")["ready"], 120)
+
+
+def test_no_secret_is_told_anywhere(fleet: Fleet) -> None:
+    found = [
+        (where, secret)
+        for where, content in fleet.everything_written()
+        for secret in (*SECRETS, WRONG_PASSWORD)
+        if secret.encode() in content
+    ]
+
+    assert found == []
+    assert any("eventlog" in where or "local-" in where for where, _ in fleet.everything_written())
