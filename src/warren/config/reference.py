@@ -18,7 +18,8 @@ HEAD = """\
 # Warren reads warren.toml, or Burrow's burrow.toml, in the directory given with --config-dir; .yaml and .json as well.
 # Keys do not know upper and lower case. An environment variable overrides a key of a section that is there:
 # BURROW_CLUSTER_LOCAL_OFFSET_REFRESH or WARREN_CLUSTER_LOCAL_OFFSET_REFRESH; the items of lists with spaces between.
-# A text that is "${NAME}" and nothing else is taken from the environment. Durations are seconds. Patterns are regular expressions of RE2 that are looked for anywhere in a name.
+# A text that is "${NAME}" and nothing else is taken from the environment. Durations are seconds.
+# Patterns are regular expressions of RE2 that are looked for anywhere in a name.
 # Where a section has a name of its own ([cluster.local]) there can be several, but only one storage and one evaluator.
 """
 
