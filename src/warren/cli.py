@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from warren import __version__
+from warren.commands import describe, doctor, live, views
 from warren.commands.alerts import silence_commands, template_commands
 from warren.errors import ConfigError, WarrenError
 
@@ -27,11 +28,21 @@ cli = typer.Typer(
     name="warren",
     help="Kafka consumer-lag monitoring without thresholds; a drop-in for Burrow.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 
+cli.command("clusters")(views.list_clusters)
+cli.command("groups")(views.list_groups)
+cli.command("group")(views.show_group)
+cli.command("explain")(views.explain)
+cli.command("topics")(views.list_topics)
+cli.command("topic")(views.show_topic)
+cli.command("incidents")(views.list_incidents)
+cli.command("top")(live.top)
+cli.command("watch")(live.watch)
+cli.command("describe")(describe.describe)
+cli.command("doctor")(doctor.doctor)
 cli.add_typer(silence_commands, name="silence")
 cli.add_typer(template_commands, name="template")
 

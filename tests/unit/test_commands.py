@@ -4,98 +4,22 @@ from __future__ import annotations
 
 import json
 import socket
-import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
-import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tests.unit.test_v1 import filled_state, iso, ms
-from tests.unit.test_v1_alerts import NOW_S, config_with
-from warren.cli import main
+from tests.running import TOKEN, Command, Running, listening
+from tests.unit.test_v1 import iso, ms
+from tests.unit.test_v1_alerts import NOW_S
 from warren.commands.alerts import seconds_in
-from warren.config.model import HttpServer, Security
 from warren.errors import WarrenError
 from warren.model import Status
 from warren.notify.events import Turn
 from warren.notify.incidents import Incident, Step
-from warren.notify.service import Alerts
 from warren.notify.silences import Scope as Meant
 from warren.notify.silences import Silence
-from warren.serve.access import hash_token
-from warren.serve.app import make_app
-from warren.serve.server import HttpListener
-
-TOKEN = "correct-horse"
-
-
-class Said(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Said]
-
-
-@pytest.fixture
-def warren(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
-    """The command as it is installed, in this process."""
-    monkeypatch.delenv("WARREN_URL", raising=False)
-    monkeypatch.delenv("WARREN_TOKEN", raising=False)
-
-    def run(*arguments: str) -> Said:
-        monkeypatch.setattr(sys, "argv", ["warren", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        code = ended.value.code
-        return Said(code if isinstance(code, int) else 0, *capfd.readouterr())
-
-    return run
-
-
-class Running(NamedTuple):
-    url: str
-    alerts: Alerts
-
-
-@contextmanager
-def listening(app: ASGIApp) -> Iterator[str]:
-    listener = HttpListener(HttpServer(address="127.0.0.1:0"), None)
-    listener.start(app)
-    try:
-        yield f"http://127.0.0.1:{listener.url.rpartition(':')[2]}"
-    finally:
-        listener.stop()
-
-
-@contextmanager
-def running_warren(home: Path, security: Security) -> Iterator[Running]:
-    with structlog.testing.capture_logs():
-        clusters, config = {"local": filled_state()}, config_with(security=security)
-    alerts = Alerts(config, clusters, home, lambda: ms(NOW_S))
-    app = make_app(clusters, lambda: config, lambda: ms(NOW_S), alerts=alerts)
-    with structlog.testing.capture_logs(), listening(app) as url:  # its log would stand among what is said
-        yield Running(url, alerts)
-    alerts.stop()
-
-
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[Running]:
-    with running_warren(tmp_path / "home", Security()) as found:
-        yield found
-
-
-@pytest.fixture
-def guarded(tmp_path: Path) -> Iterator[Running]:
-    with running_warren(tmp_path / "home", Security(write_tokens=[hash_token(TOKEN)])) as found:
-        yield found
-
 
 # -- silences --------------------------------------------------------------------------------------------------------
 

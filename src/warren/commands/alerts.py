@@ -15,29 +15,20 @@ from urllib.parse import urlencode
 import typer
 
 from warren.commands.client import Client, ClientError, in_path
-from warren.errors import WarrenError
+from warren.commands.options import DEFAULT_URL, AsJson, Token, Url, UsageError
+from warren.commands.show import columns, plain
 
 if TYPE_CHECKING:
     from warren.notify.templates.values import Struct
 
-DEFAULT_URL = "http://127.0.0.1:8000"
 SILENCES = "/api/v1/silences"
 COLUMNS = ("id", "state", "from", "until", "cluster", "group", "topic", "by", "comment")
 UNITS_S = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 _DURATION = re.compile(r"(\d{1,9}[smhd])+", re.ASCII)
 
-Url = Annotated[str, typer.Option(envvar="WARREN_URL", help="Where Warren is.")]
-Token = Annotated[
-    str, typer.Option(envvar="WARREN_TOKEN", help="A token that its configuration accepts.", show_default=False)
-]
-
 silence_commands = typer.Typer(help="Silences: nobody is told while they hold.", no_args_is_help=True)
 template_commands = typer.Typer(help="Templates of messages.", no_args_is_help=True)
-
-
-class UsageError(WarrenError):
-    """What was given on the command line makes no sense together."""
 
 
 # -- silences --------------------------------------------------------------------------------------------------------
@@ -59,12 +50,12 @@ def add_silence(
     wanted = {"cluster": cluster, "group": group, "topic": topic, "duration_s": seconds_in(duration)}
     wanted |= {"comment": comment, "by": _user() if by is None else by}
     added = Client(url, token).ask("POST", SILENCES, wanted, has=COLUMNS)
-    typer.echo(f"Silence {_plain(added['id'])} holds until {_plain(added['until'])}.")
+    typer.echo(f"Silence {plain(added['id'])} holds until {plain(added['until'])}.")
 
 
 @silence_commands.command("list")
 def list_silences(
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: AsJson = False,
     url: Url = DEFAULT_URL,
     token: Token = "",
 ) -> None:
@@ -73,7 +64,8 @@ def list_silences(
     if as_json:
         typer.echo(json.dumps(answer, indent=2))
     elif answer["silences"]:
-        typer.echo(_table([[_plain(one[name]) for name in COLUMNS] for one in answer["silences"]]))
+        rows = [[plain(one[name]) for name in COLUMNS] for one in answer["silences"]]
+        typer.echo(columns([name.upper() for name in COLUMNS], rows))
     else:
         typer.echo("There are no silences.", err=True)
 
@@ -86,7 +78,7 @@ def remove_silence(
 ) -> None:
     """End a silence at once."""
     removed = Client(url, token).ask("DELETE", f"{SILENCES}/{in_path(silence_id)}", has=COLUMNS)
-    typer.echo(f"Silence {_plain(removed['id'])} is removed.")
+    typer.echo(f"Silence {plain(removed['id'])} is removed.")
 
 
 def seconds_in(text: str) -> int:
@@ -102,18 +94,6 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # nobody: a container may have no name for its user
         return ""
-
-
-def _plain(value: object) -> str:
-    """On one line, and without anything that a terminal would take for a command: others have written it."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(value))
-
-
-def _table(rows: list[list[str]]) -> str:
-    titles = [name.upper() for name in COLUMNS]
-    widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
-    lines = (("  ".join(map(str.ljust, row, widths))).rstrip() for row in [titles, *rows])
-    return "\n".join(lines)
 
 
 # -- templates -------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import time
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from warren.sources.kafka import ClientConfig, kafka_errors, make_consumer
+from warren.sources.kafka import ClientConfig, kafka_errors, make_consumer, right
 
 LIMIT_S = 2.0
 POLL_S = 0.2
@@ -22,7 +22,8 @@ class MarksReader:
     def readable_end(self, topic: str, partition: int, start: int, end: int) -> int | None:
         """The offset after the last record between `start` and `end`, `start` if there is none; None if too slow."""
         consumer = self._connected()
-        with kafka_errors(f"looking into {topic} {partition}"):
+        needs = right(self._client, ("Read",), f"--topic {topic}")
+        with kafka_errors(f"looking into {topic} {partition}", needs=needs):
             consumer.assign([TopicPartition(topic, partition, start)])
             try:
                 return _read(consumer, start, end)
