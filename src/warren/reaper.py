@@ -52,7 +52,7 @@ class Reaper(Periodic):
         except SourceError as error:  # nothing is known, so nothing is forgotten
             log.warning("groups could not be listed", cluster=state.name, error=str(error))
             return
-        gone = [group for group in before if group not in there and state.is_foreign(group)]
+        gone = [group for group in before if group not in there and state.is_of_brokers(group)]
         for group in gone:
             state.delete_group(group)
         if gone:

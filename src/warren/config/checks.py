@@ -31,6 +31,7 @@ _NEEDED_OF_NOTIFIERS = {
     "sms": ("account", "token", "from-number", "to-number"),
     "kafka": ("servers", "to-topic"),
 }
+_IN_ZOOKEEPER = ("kafka_zk", "storm_zk")
 _NEEDED_AT_THE_END = {"http": ("url-close", "template-close"), "email": ("template-close",)}
 
 
@@ -50,8 +51,7 @@ def check(values: Values) -> Iterator[Problem]:
     for name, one in modules(values, "httpserver"):
         yield from _https(values, ("httpserver", name), one)
     for name, one in modules(values, "consumer"):
-        if one.get("class-name") == "kafka_zk" and not one.get("servers"):
-            yield Problem(("consumer", name, "servers"), "is needed: host:port of each ZooKeeper server")
+        yield from _consumer(("consumer", name), one)
     for name, one in modules(values, "notifier"):
         yield from _notifier(("notifier", name), one)
 
@@ -61,9 +61,6 @@ def doubtful(values: Values) -> Iterator[Problem]:
     level = _text(values.get("logging", {}), "level") if isinstance(values.get("logging"), dict) else ""
     if level and level.lower() not in LEVELS:
         yield Problem(("logging", "level"), f"is none of {', '.join(LEVELS)}; {log_level(level)} is taken")
-    for name, one in modules(values, "consumer"):
-        if one.get("class-name") == "kafka_zk":
-            yield Problem(("consumer", name), "has no effect yet: offsets in ZooKeeper are not read")
     for name, one in modules(values, "client-profile"):
         if one.get("iam"):
             yield Problem(("client-profile", name, "iam"), "has no effect yet")
@@ -94,6 +91,7 @@ def _references(values: Values) -> Iterator[Problem]:
     for section, key, target in (
         ("consumer", "cluster", "cluster"),
         ("consumer", "client-profile", "client-profile"),
+        ("consumer", "tls", "tls"),
         ("cluster", "client-profile", "client-profile"),
         ("client-profile", "tls", "tls"),
         ("client-profile", "sasl", "sasl"),
@@ -123,6 +121,16 @@ def _client_profile(values: Values, key: KeyPath, profile: Values) -> Iterator[P
         yield Problem((*key, "kafka-version"), 'must be a version such as "2.8.0"; Warren does not need it')
     if profile.get("iam") and not profile.get("tls"):
         yield Problem((*key, "tls"), "is needed with iam: the name of a [tls.NAME]")
+
+
+def _consumer(key: KeyPath, consumer: Values) -> Iterator[Problem]:
+    if consumer.get("class-name") not in _IN_ZOOKEEPER:
+        return
+    if not consumer.get("servers"):
+        yield Problem((*key, "servers"), "is needed: host:port of each ZooKeeper server")
+    auth = _text(consumer, "zookeeper-auth")
+    if auth and ":" not in auth:
+        yield Problem((*key, "zookeeper-auth"), "must be user:password")
 
 
 def _https(values: Values, key: KeyPath, listener: Values) -> Iterator[Problem]:
