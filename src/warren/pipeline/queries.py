@@ -40,6 +40,14 @@ LARGE_BATCH_BYTES = 4_000_000
 """After such a batch memory is given back: the next one is small again."""
 
 
+STARTING_AT_ONCE = threading.BoundedSemaphore(2)
+"""Each query has a Python process that plans it, and Spark waits 10 s for that to come up: many that start together on
+a busy machine would all be too late, again and again."""
+START_S = 15.0
+"""A query that has planned nothing by then waits for something else, and others may start."""
+_NOT_YET = ("Initializing", "Getting offsets")
+
+
 class QueryPlan(NamedTuple):
     """What a query reads and what becomes of its batches."""
 
@@ -119,14 +127,24 @@ class SupervisedQuery:
     def _run_once(self) -> str:
         """Run the query until it ends; what ended it."""
         try:
-            self._query = self._start_query()
-            self.health.state = QueryState.RUNNING
+            with STARTING_AT_ONCE:
+                self._query = self._start_query()
+                self.health.state = QueryState.RUNNING
+                self._wait_for_planning(self._query)
             self._query.awaitTermination()
         except Exception as error:  # whatever a query dies of, it is told and tried again
             if StartOverError.__name__ in str(error):
                 self._plan.start_over()
             return cause_of(error)
         return "it ended by itself"
+
+    def _wait_for_planning(self, query: StreamingQuery) -> None:
+        """Wait until the query's planning process is up."""
+        end_s = time.monotonic() + START_S
+        while query.isActive and time.monotonic() < end_s and not self._stop.is_set():
+            if query.lastProgress is not None or not query.status["message"].startswith(_NOT_YET):
+                return
+            self._stop.wait(0.1)
 
     def _start_query(self) -> StreamingQuery:
         # The windows know where to go on; Spark's checkpoint must not be a second opinion.
