@@ -134,6 +134,8 @@ class ClusterState:
 
     def apply_look_rows(self, consumer: str, table: pa.Table, *, now_ms: int) -> None:
         """Take one look of a consumer module at its place; a look that comes again changes nothing."""
+        if not table.num_rows:  # Spark's first batch, before the first look is finished
+            return
         look = look_batch(table)
         with self._lock:
             self.version += 1

@@ -18,6 +18,7 @@ from tests.kafka import Cluster, eventually, unique
 from tests.warren_process import WarrenProcess
 from tests.zookeeper import ZooKeeper
 from warren.embedded.broker import Broker
+from warren.sources.admin import AdminOptions, AdminPlace, KafkaAdmin
 
 SECRET = "z00-s3cret"
 
@@ -68,17 +69,6 @@ class-name = "kafka_admin"
 cluster = "asked"
 group-denylist = "^denied"
 poll-interval = 1
-
-[cluster.asked-39]
-class-name = "kafka"
-servers = ["{bootstrap_39}"]
-offset-refresh = 1
-topic-refresh = 1
-
-[consumer.asked-39]
-class-name = "kafka_admin"
-cluster = "asked-39"
-poll-interval = 1
 """
 
 
@@ -95,6 +85,7 @@ class Site:
     def start(self) -> WarrenProcess:
         warren = WarrenProcess.with_burrow_file(self._directory, self._config, "default")
         WarrenProcess.started.discard(warren.process)  # it outlives the test that starts it: the fixture ends it
+        eventually(lambda: warren.status("/burrow/admin/ready") == 200 or warren.process.poll() is not None, 240)
         return warren.wait_until_ready()
 
     def write(self, path: str, text: str) -> None:
@@ -144,12 +135,11 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(broker: Broker, broker_39: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     directory = tmp_path_factory.mktemp("places")
     with ZooKeeper(directory / "zookeeper") as zookeeper:
         config = CONFIG.format(
             bootstrap=broker.bootstrap,
-            bootstrap_39=broker_39.bootstrap,
             zookeeper=zookeeper.address,
             secret=SECRET,
         )
@@ -299,30 +289,29 @@ def test_what_the_brokers_tell_of_a_group_is_told_until_they_have_it_no_more(
     until(lambda: group not in site.warren.get("/v3/kafka/asked/consumer")["consumers"])
 
 
-@pytest.mark.parametrize("cluster", ["asked", "asked-39"])
-def test_members_that_the_brokers_tell_of_own_their_partitions(
-    site: Site, broker: Broker, broker_39: Broker, cluster: str
-) -> None:
-    kafka = Cluster((broker if cluster == "asked" else broker_39).bootstrap)
-    topic, group = kafka.make_topic(), unique("member")
-    kafka.produce(topic, 10)
+def test_a_member_that_the_brokers_tell_of_owns_its_partition(site: Site, kafka: Cluster, topic: str) -> None:
+    group = unique("member")
+    kafka.commit(group, topic, 6)
+    until(lambda: site.offset("asked", group) == 6)
     member = kafka.running_member(group, topic)
-    kafka_commit = {"group": group, "topic": topic}
     try:
-        until(lambda: _has_member(site, cluster, **kafka_commit))
+        until(lambda: (site.partition("asked", group) or {}).get("client_id") == f"{group}-client")
+        told = site.warren.get(f"/api/v1/clusters/asked/groups/{group}")
     finally:
         member.close()
+
+    assert (told["type"], told["state"], told["members"][0]["client_id"]) == ("classic", "Stable", f"{group}-client")
+
+
+def test_a_broker_of_the_last_line_before_4_tells_the_same(broker_39: Broker) -> None:
+    kafka, group = Cluster(broker_39.bootstrap), unique("asked")
+    topic = kafka.make_topic()
     kafka.commit(group, topic, 6)
-    until(lambda: site.offset(cluster, group) == 6)
-    found = site.partition(cluster, group)
-    assert found
-    assert found["current_lag"] == 4
+    client = {"bootstrap.servers": broker_39.bootstrap}
+    picture = AdminPlace(AdminOptions(client, 1.0, allow=(group,)), KafkaAdmin(client)).look(7)
 
-
-def _has_member(site: Site, cluster: str, group: str, topic: str) -> bool:
-    told = site.warren.get(f"/api/v1/clusters/{cluster}/groups/{group}")
-    members = told.get("members", [])
-    return bool(members) and members[0]["client_id"] == f"{group}-client"
+    assert picture.commits == [(group, topic, 0, 6, 7, 7)]
+    assert picture.views[group].type == "simple"
 
 
 def test_a_cluster_without_an_offsets_topic_has_no_groups(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from warren.progress import Polled
 from warren.rules.rule import Settings
 from warren.sources.picture import BadNode, Commit, Picture, picture_rows
 from warren.state import ClusterState
-from warren.windows.rows import Unreadable
+from warren.windows.rows import COMMIT_ROWS, Unreadable
 from warren.windows.store import Limits
 
 T0_MS = 1_767_225_600_000
@@ -98,6 +98,13 @@ def test_a_look_that_comes_twice_changes_nothing() -> None:
     place.look(2)
 
     assert place.window() == [(10, 1)]
+
+
+def test_a_batch_before_the_first_look_says_nothing() -> None:
+    place = Place()
+    place.state.apply_look_rows("place", COMMIT_ROWS.empty_table(), now_ms=ms(1))
+
+    assert not place.state.has_caught_up
 
 
 def test_an_older_state_from_a_server_that_is_behind_is_not_taken() -> None:
