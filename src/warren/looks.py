@@ -94,6 +94,10 @@ class Looks:
         """As if nothing had been seen."""
         self.seen, self._views, self._poison = {}, {}, {}
 
+    def forget_view(self, group: str) -> None:
+        """Tell who a group's members are at the next look again."""
+        self._views.pop(group, None)
+
     # -- commits -------------------------------------------------------------------------------------------------
 
     def _commits(self, look: LookBatch) -> CommitRows:

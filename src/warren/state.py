@@ -170,12 +170,17 @@ class ClusterState:
         admitted, taken = self._reading.holders.admitted(consumer, rows, self._windows.newest_commit_ms)
         for group, topic in taken:
             self._windows.delete_group_topic(group, topic)
+            self._assign({group: self._groups.tell(group, None)})
+            for looks in self._reading.looks.values():
+                looks.forget_view(group)
         return admitted
 
     def _tell_groups(self, consumer: str, found: Difference) -> None:
         for group, value in found.views.items():
             if value is None or consumer in self._reading.holders.places_of(group):
                 self._assign({group: self._groups.tell(group, None if value is None else decode_view(value))})
+            else:  # it may come to be this place's
+                self._reading.looks[consumer].forget_view(group)
 
     def _forget_place(self, consumer: str) -> None:
         """Forget what came from the place that a consumer module looks at."""

@@ -347,6 +347,20 @@ def test_a_group_that_has_moved_is_followed_to_where_it_is_now() -> None:
     assert place.state.is_of_brokers(GROUP)
 
 
+def test_a_group_that_has_moved_has_no_owners_of_where_it_was() -> None:
+    place = both()
+    place.views = {GROUP: owned_by("host-1")}
+    place.write(1, 10)
+    place.look(2)
+    commit_in_log(place, 700, 500, 0)
+    place.look(701)
+    assert place.state.group_view(GROUP).members == []
+
+    place.write(1_500, 900)
+    place.look(1_501)
+    assert [one.host for one in place.state.group_view(GROUP).members] == ["host-1"]
+
+
 def test_a_group_of_zookeeper_is_none_of_the_brokers() -> None:
     place = both()
     place.write(1, 10)
