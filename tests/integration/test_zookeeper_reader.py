@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import select
+import socket
+import ssl
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
 
+from tests.certificates import Authority
 from tests.kafka import eventually, unique
 from tests.zookeeper import ZooKeeper
 from warren.errors import SourceError
@@ -86,6 +91,54 @@ def test_a_server_that_is_away_is_left_for_one_that_answers(zookeeper: ZooKeeper
     place = ConsumersPlace(options(zookeeper, root, servers=[NOBODY, zookeeper.address, NOBODY]))
 
     assert [one[:4] for one in place.look(0).commits] == [("g", "t", 0, 5)]
+
+
+@pytest.fixture
+def tls_port(zookeeper: ZooKeeper, authority: Authority) -> Iterator[int]:
+    """A port that speaks TLS, in front of ZooKeeper."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.sign("server"))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_serve, args=(server, context, zookeeper.port), daemon=True).start()
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path, "authority")
+
+
+def _serve(server: socket.socket, context: ssl.SSLContext, port: int) -> None:
+    while True:
+        try:
+            with context.wrap_socket(server.accept()[0], server_side=True) as outside:
+                _pass_on(outside, port)
+        except ssl.SSLError:
+            continue  # a client that does not trust us
+        except OSError:
+            return
+
+
+def _pass_on(outside: ssl.SSLSocket, port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port)) as inside:
+        while outside.pending() or select.select([outside, inside], [], [], 30)[0]:
+            if outside.pending() or outside in select.select([outside], [], [], 0)[0]:
+                if not (data := outside.recv(65_536)):
+                    return
+                inside.sendall(data)
+            if inside in select.select([inside], [], [], 0)[0]:
+                outside.sendall(inside.recv(65_536))
+
+
+def test_a_server_with_tls_is_read_if_its_certificate_is_trusted(
+    zookeeper: ZooKeeper, root: str, tls_port: int, authority: Authority
+) -> None:
+    asked = options(zookeeper, root, servers=[f"127.0.0.1:{tls_port}"])
+    trusting = asked._replace(login=Login(tls=True, cafile=str(authority.pem)))
+
+    assert [one[:4] for one in ConsumersPlace(trusting).look(0).commits] == [("g", "t", 0, 5)]
+    with pytest.raises(SourceError, match="certificate verify failed"):
+        ConsumersPlace(asked._replace(login=Login(tls=True))).look(0)
 
 
 def test_when_no_server_answers_all_are_told(zookeeper: ZooKeeper, root: str) -> None:
