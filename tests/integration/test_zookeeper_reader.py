@@ -37,6 +37,7 @@ def client(zookeeper: ZooKeeper) -> Iterator[KazooClient]:
     client.start(60)
     yield client
     client.stop()
+    client.close()
 
 
 @pytest.fixture

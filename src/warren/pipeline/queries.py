@@ -43,7 +43,7 @@ LARGE_BATCH_BYTES = 4_000_000
 STARTING_AT_ONCE = threading.BoundedSemaphore(2)
 """Each query has a Python process that plans it, and Spark waits 10 s for that to come up: many that start together on
 a busy machine would all be too late, again and again."""
-START_S = 15.0
+START_S = 5.0
 """A query that has planned nothing by then waits for something else, and others may start."""
 _NOT_YET = ("Initializing", "Getting offsets")
 

@@ -12,6 +12,7 @@ import socket
 import ssl
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
@@ -98,15 +99,19 @@ class ZooKeeperReader:
         self._server = server
         self._login = login
         self._xid = 0
-        host, _, port = server.rpartition(":")
         try:
-            plain = socket.create_connection((host.strip("[]"), int(port)), min(timeout_s, CONNECT_S))
-            plain.settimeout(timeout_s)
-            self._socket = _secured(plain, host.strip("[]"), login) if login.tls else plain
-            self._file = self._socket.makefile("rb", 1 << 18)
-            self._open(timeout_s)
+            self._socket = _connected(server, timeout_s, login)
         except OSError as error:
             raise self._lost(error) from error
+        self._file = self._socket.makefile("rb", 1 << 18)
+        try:
+            self._open(timeout_s)
+        except (OSError, struct.error) as error:
+            self._hang_up()
+            raise self._lost(error) from error
+        except SourceError:
+            self._hang_up()
+            raise
 
     def children(self, paths: Sequence[str]) -> list[Children | Refused]:
         """What is below each of these nodes."""
@@ -122,13 +127,13 @@ class ZooKeeperReader:
 
     def close(self) -> None:
         """End the session, so that the server need not wait for it to expire."""
-        try:
+        with suppress(OSError):  # then it ends by itself
             self._socket.sendall(_packet(_INT.pack(self._xid + 1) + _INT.pack(_CLOSE)))
-        except OSError:
-            pass  # it ends by itself
-        finally:
-            self._file.close()
-            self._socket.close()
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        self._file.close()
+        self._socket.close()
 
     def __enter__(self) -> Self:
         return self
@@ -192,6 +197,18 @@ class ZooKeeperReader:
 
     def _lost(self, error: Exception) -> ZooKeeperLostError:
         return ZooKeeperLostError(f"ZooKeeper {self._server} cannot be read: {error}.")
+
+
+def _connected(server: str, timeout_s: float, login: Login) -> socket.socket:
+    host, _, port = server.rpartition(":")
+    host = host.strip("[]")
+    plain = socket.create_connection((host, int(port)), min(timeout_s, CONNECT_S))
+    plain.settimeout(timeout_s)
+    try:
+        return _secured(plain, host, login) if login.tls else plain
+    except OSError:
+        plain.close()
+        raise
 
 
 def _secured(plain: socket.socket, host: str, login: Login) -> socket.socket:
