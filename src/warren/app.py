@@ -16,10 +16,11 @@ from warren.config.model import Config, Consumer
 from warren.errors import SetupError, WarrenError
 from warren.keeper import Keeper
 from warren.logs import LogLevel
-from warren.look import Look
+from warren.marks import Look
 from warren.notify.service import Alerts
 from warren.parallel import run_in_parallel
 from warren.patterns import GroupFilter, compile_pattern
+from warren.places.plans import SOURCES, look_plan, polled_modules
 from warren.progress import STALE_AFTER_MS
 from warren.reaper import Reaper
 from warren.rules.insight import Threshold
@@ -199,8 +200,8 @@ class App:
 
     def _plans(self, cluster: str) -> list[QueryPlan]:
         state, consumers = self.clusters[cluster], self.config.consumer.items()
-        mine = [name for name, one in consumers if one.cluster == cluster and one.class_name == "kafka"]
-        return [_heads_plan(self.config, state), *(_commits_plan(self.config, state, name) for name in mine)]
+        mine = [name for name, one in consumers if one.cluster == cluster]
+        return [_heads_plan(self.config, state), *(_consumer_plan(self.config, state, name) for name in mine)]
 
 
 def _cluster_state(config: Config, name: str) -> ClusterState:
@@ -213,7 +214,13 @@ def _cluster_state(config: Config, name: str) -> ClusterState:
     }
     stale_after_ms = max(STALE_AFTER_MS, MISSED_OBSERVATIONS * config.cluster[name].offset_refresh * 1000)
     return ClusterState(
-        name, limits, _settings(config), consumers, _policy(config, name), stale_after_ms=stale_after_ms
+        name,
+        limits,
+        _settings(config),
+        consumers,
+        _policy(config, name),
+        stale_after_ms=stale_after_ms,
+        polled=polled_modules(config, name),
     )
 
 
@@ -258,6 +265,13 @@ def _heads_plan(config: Config, state: ClusterState) -> QueryPlan:
         check=lambda: check_reachable(options.client),
         failed=lambda reason: state.note_failure(HEADS, reason, now_ms=now_ms()),
     )
+
+
+def _consumer_plan(config: Config, state: ClusterState, module: str) -> QueryPlan:
+    consumer = config.consumer[module]
+    if consumer.class_name in SOURCES:
+        return look_plan(config, state, module, _group_lists(config, consumer), now_ms)
+    return _commits_plan(config, state, module)
 
 
 def _commits_plan(config: Config, state: ClusterState, module: str) -> QueryPlan:

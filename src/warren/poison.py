@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import structlog
 
-from warren.windows.rows import CommitBatch
+from warren.windows.rows import Poison
 
 log = structlog.get_logger()
 
@@ -21,14 +22,14 @@ class PoisonLog:
         self._told_ms: dict[tuple[str, str], int] = {}
         self._untold: Counter[tuple[str, str]] = Counter()
 
-    def tell(self, consumer: str, batch: CommitBatch, *, now_ms: int) -> None:
-        """Tell of what a consumer module has met in a batch."""
-        for kind, records in batch.skipped.items():
+    def tell(self, consumer: str, skipped: Mapping[str, int], poison: Sequence[Poison], *, now_ms: int) -> None:
+        """Tell of what a consumer module has met in a batch: how many of each kind, and some of them."""
+        for kind, records in skipped.items():
             key = (consumer, kind)
             self._untold[key] += records
             if 0 <= now_ms - self._told_ms.get(key, -TOLD_EVERY_MS) < TOLD_EVERY_MS:
                 continue
-            example = next((one for one in batch.poison if one.kind == kind), None)
+            example = next((one for one in poison if one.kind == kind), None)
             where = example._asdict() if example else {"kind": kind}
             untold = self._untold.pop(key)
             log.warning(

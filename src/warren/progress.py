@@ -1,16 +1,19 @@
-"""How far Warren has read a cluster's offsets topic, and since when nothing is known of some groups."""
+"""How far Warren has read the places where a cluster's groups commit, and since when nothing is known of some."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from warren.codec.keys import offsets_partition
+from warren.places.holders import Holders
+from warren.places.looks import SEEN, Difference, Looks, Mark
 from warren.windows.columns import Int64
 from warren.windows.heads import Heads
 from warren.windows.rows import CommitBatch, Poison
@@ -19,16 +22,29 @@ REMEMBERED_POISON = 100
 
 STALE_AFTER_MS = 30_000
 
+MISSED_LOOKS = 6
+"""After so many that did not come what is known of a place is stale: looks may take as long as the time between two."""
+
 POSITIONS = pa.schema(
     [("consumer", pa.string()), ("topic_id", pa.string()), ("partition", pa.int32()), ("position", pa.int64())]
 )
 
 
+class Polled(NamedTuple):
+    """A consumer module that looks at a place again and again, since that has no log to read."""
+
+    mark: Mark
+    interval_ms: int
+    is_of_brokers: bool = False
+    """Whether its groups are those that the brokers have."""
+
+
 @dataclass
 class Progress:
-    """How far one consumer module has read the offsets topic."""
+    """How far one consumer module has read the offsets topic, or when it looked at its place."""
 
     offsets_topic: str
+    """"" if it is another place that it looks at."""
     topic_id: str = ""
     """Kafka's id of the topic that the positions are of; "" if it is not known."""
     positions: dict[int, int] = field(default_factory=dict)
@@ -64,6 +80,17 @@ class Progress:
             self._saw(partition, batch.planned_ms)
         self.skipped.update(batch.skipped)
         self.poison.extend(batch.poison)
+
+    def advance_to_look(self, found: Difference, looked_ms: int) -> None:
+        """A place was looked at, and that is all there is to read."""
+        self.batches += 1
+        self.records += len(found.commits.offset) + len(found.removed.offset)
+        self.planned_ms = looked_ms
+        self.positions[0] = max(looked_ms, self.positions.get(0, 0))
+        self._saw(0, looked_ms)
+        self.skipped.update(found.skipped)
+        self.poison.extend(found.poison)
+        self.caught_up = True
 
     def _count(self, batch: CommitBatch) -> None:
         self.batches += 1
@@ -109,6 +136,8 @@ class Staleness(NamedTuple):
     since_ms: dict[int, int]
     held: frozenset[int] = frozenset()
     """Partitions that an open transaction holds back; the others were not read."""
+    places_since_ms: Mapping[str, int] = MappingProxyType({})
+    """The same for places that are looked at, by their name."""
 
     def of(self, group: str) -> int | None:
         """Since when nothing new is known of a group; None if all is known of it."""
@@ -140,9 +169,19 @@ def staleness(progress: Progress, held_since_ms: Mapping[int, int], *, now_ms: i
 class Reading:
     """What all consumer modules of one cluster have read."""
 
-    def __init__(self, offsets_topics: Mapping[str, str], stale_after_ms: int = STALE_AFTER_MS) -> None:
-        self.modules = {module: Progress(topic) for module, topic in offsets_topics.items()}
+    def __init__(
+        self,
+        offsets_topics: Mapping[str, str],
+        stale_after_ms: int = STALE_AFTER_MS,
+        polled: Mapping[str, Polled] = MappingProxyType({}),
+    ) -> None:
+        topics = {**offsets_topics, **dict.fromkeys(polled, "")}
+        self.modules = {module: Progress(topic) for module, topic in topics.items()}
         self.own_groups = {own_group(module) for module in offsets_topics}
+        self.polled = polled
+        self.looks = {module: Looks(one.mark) for module, one in polled.items()}
+        places = {module: f"topic {topic}" for module, topic in offsets_topics.items()}
+        self.holders = Holders({**places, **{module: module for module in polled}})
         self.restored_ms: int | None = None
         """When the snapshot was written that all is known from; None once everything since has been read."""
         self._stale_after_ms = stale_after_ms
@@ -185,7 +224,25 @@ class Reading:
             for one in self.modules.values()
             if one.caught_up and one.offsets_topic in heads.topics
         ]
-        return min(found, key=lambda one: len(one.since_ms), default=ALL_FRESH)
+        least = min(found, key=lambda one: len(one.since_ms), default=ALL_FRESH)
+        return least._replace(places_since_ms=self._stale_places(now_ms)) if self.polled else least
+
+    def _stale_places(self, now_ms: int) -> dict[str, int]:
+        seen_ms = {name: self.modules[name].seen_ms.get(0, 0) for name in self.polled}
+        oldest_ms = {
+            name: now_ms - max(self._stale_after_ms, MISSED_LOOKS * one.interval_ms)
+            for name, one in self.polled.items()
+        }
+        return {name: one for name, one in seen_ms.items() if 0 < one < oldest_ms[name]}
+
+    def is_polled(self, group: str) -> bool:
+        """Whether a group is in a place that is looked at."""
+        return bool(self.polled) and not self.polled.keys().isdisjoint(self.holders.places_of(group))
+
+    def is_of_brokers(self, group: str) -> bool:
+        """Whether a group is one that the brokers have, not one of our own or of ZooKeeper."""
+        elsewhere = {name for name, one in self.polled.items() if not one.is_of_brokers}
+        return group not in self.own_groups and elsewhere.isdisjoint(self.holders.places_of(group))
 
     def stale_since_ms(self, group: str, found: Staleness) -> int | None:
         """Since when nothing new is known of a group; None if all is known of it.
@@ -194,13 +251,33 @@ class Reading:
         """
         if group in self.own_groups:
             return None
-        return found.of(group) or self.restored_ms
+        places = self.holders.places_of(group) if self.polled else set()
+        since_ms = [found.places_since_ms[one] for one in places if one in found.places_since_ms]
+        since_ms += [one for place in places if (one := self._unread_since_ms(place, group))]
+        if not places or places - self.polled.keys():
+            since_ms += [one for one in [found.of(group)] if one]
+        return min(since_ms) if since_ms else self.restored_ms
+
+    def _unread_since_ms(self, place: str, group: str) -> int | None:
+        """Since when a single group of a place could not be read."""
+        return self.looks[place].unread_since_ms.get(group) if place in self.looks else None
+
+    def known_until_ms(self, group: str, found: Staleness) -> int | None:
+        """The moment that a group is judged at; None if it is now.
+
+        Of a place that is looked at nothing is known after the last look: silence since then means nothing.
+        """
+        stale_ms = self.stale_since_ms(group, found)
+        if stale_ms is not None or not self.polled or group in self.own_groups:
+            return stale_ms
+        looked_ms = [self.modules[one].seen_ms.get(0, 0) for one in self.holders.places_of(group) & self.polled.keys()]
+        return min(looked_ms, default=0) or None
 
     def as_of_ms(self, groups: Sequence[str | None], found: Staleness, now_ms: int) -> Int64 | None:
         """The moment that each of these groups is judged at; None if it is now for all."""
-        if not found.since_ms and self.restored_ms is None:
+        if not found.since_ms and self.restored_ms is None and not self.polled:
             return None
-        since = (self.stale_since_ms(name, found) if name else None for name in groups)
+        since = (self.known_until_ms(name, found) if name else None for name in groups)
         return np.array([now_ms if one is None else min(one, now_ms) for one in since], np.int64)
 
     def table(self) -> pa.Table:
@@ -211,6 +288,17 @@ class Reading:
             for partition, position in progress.positions.items()
         ]
         return pa.Table.from_pylist(rows, POSITIONS)
+
+    def seen_table(self) -> pa.Table:
+        """What is kept over restarts of the places that are looked at."""
+        rows = [row for module, looks in self.looks.items() for row in looks.rows(module)]
+        return pa.Table.from_pylist(rows, SEEN)
+
+    def restore_seen(self, table: pa.Table) -> None:
+        """Go on from what was seen."""
+        for row in table.to_pylist():
+            if looks := self.looks.get(row["consumer"]):
+                looks.restore(row)
 
     def restore(self, table: pa.Table, created_ms: int) -> None:
         """Go on from what was kept at `created_ms`."""

@@ -46,7 +46,7 @@ class Reaper(Periodic):
 
     def _reap(self, config: Config, state: ClusterState) -> None:
         of = config.cluster[state.name]
-        before = state.groups()
+        before = [group for group in state.groups() if state.is_of_brokers(group)]
         try:
             there = groups_of(client_settings(config, of.servers, of.client_profile))
         except SourceError as error:  # nothing is known, so nothing is forgotten
@@ -57,7 +57,7 @@ class Reaper(Periodic):
             needs = right(of_this, ("Describe",), "--group '*'")
             log.warning("no group may be seen, so none is forgotten", cluster=state.name, needs=needs)
             return
-        gone = [group for group in before if group not in there and state.is_foreign(group)]
+        gone = [group for group in before if group not in there]
         for group in gone:
             state.delete_group(group)
         if gone:

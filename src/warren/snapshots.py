@@ -24,7 +24,9 @@ from warren.errors import WarrenError
 
 log = structlog.get_logger()
 
-VERSION = 3
+VERSION = 4
+READABLE = (3, 4)
+"""Version 4 adds what was seen in places that are looked at."""
 MAGIC = b"WARREN SNAPSHOT\n"
 FOOTER = struct.Struct(">8sIQ")
 FOOTER_MAGIC = b"COMPLETE"
@@ -101,8 +103,9 @@ class SnapshotReader:
         except (OSError, ValueError, TypeError, pa.ArrowException) as error:
             message = f"Snapshot {path} cannot be read: {error}"
             raise SnapshotError(message) from error
-        if self.header.version != VERSION:
-            message = f"Snapshot {path} is of version {self.header.version}, this Warren reads version {VERSION}."
+        if self.header.version not in READABLE:
+            known = " and ".join(map(str, READABLE))
+            message = f"Snapshot {path} is of version {self.header.version}, this Warren reads versions {known}."
             raise SnapshotError(message)
 
     def batches(self) -> Iterator[pa.RecordBatch]:

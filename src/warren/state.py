@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +18,12 @@ import structlog
 
 from warren.errors import StartOverError
 from warren.groups.groups import GroupBrief, Groups, restored_groups
+from warren.groups.told import decode_view
 from warren.groups.views import GroupType, GroupView
 from warren.model import Status
+from warren.places.looks import Difference, Mark
 from warren.poison import PoisonLog
-from warren.progress import STALE_AFTER_MS, Read, Reading, Staleness, own_group
+from warren.progress import STALE_AFTER_MS, Polled, Read, Reading, Staleness, own_group
 from warren.rules.clock import ClockSkew
 from warren.rules.evaluation import Evaluation, RowPolicy, causes, evaluate, row_policy
 from warren.rules.listing import (
@@ -44,7 +47,7 @@ from warren.windows import snapshot
 from warren.windows.commit_rows import CommitRows, commits_of_one_group
 from warren.windows.labels import Owner
 from warren.windows.rings import Rings
-from warren.windows.rows import CommitBatch, Poison, commit_batch, head_rows
+from warren.windows.rows import CommitBatch, Poison, commit_batch, head_rows, look_batch
 from warren.windows.store import Assignment, Limits, Windows
 
 log = structlog.get_logger()
@@ -65,6 +68,9 @@ BEYOND_TOPIC = "partition far beyond those of its topic"
 """What commits are counted under that nothing can be made of."""
 
 NO_POLICY = Policy()
+
+SEEN_SINCE = 4
+"""Snapshots of this version have what was seen in places that are looked at."""
 
 
 HEADS = "heads"
@@ -91,6 +97,7 @@ class ClusterState:
         policy: Policy = NO_POLICY,
         *,
         stale_after_ms: int = STALE_AFTER_MS,
+        polled: Mapping[str, Polled] = MappingProxyType({}),
     ) -> None:
         self.name = name
         self.version = 0
@@ -100,7 +107,7 @@ class ClusterState:
         self._windows = Windows(limits)
         self._groups = Groups()
         self._poison_log = PoisonLog(name)
-        self._reading = Reading(offsets_topics, stale_after_ms)
+        self._reading = Reading(offsets_topics, stale_after_ms, polled)
         self._standings = Standings()
         self._clock_skew = ClockSkew()
         self._row_policies: dict[str, RowPolicy] = {}
@@ -129,7 +136,7 @@ class ClusterState:
             if progress.caught_up and not batch.ends:  # what is read now was committed just now
                 self._clock_skew.observe(batch.commits.timestamp_ms[~batch.commits.tombstone], now_ms)
                 self._windows.clock_skew_ms = self._clock_skew.skew_ms
-            self._windows.apply_commits(batch.commits, now_ms)
+            self._windows.apply_commits(self._admitted(consumer, batch.commits), now_ms)
             self._assign(self._groups.apply(batch.group_records))
             self._windows.apply_commits(_self_report(consumer, progress.offsets_topic, batch, now_ms), now_ms)
             progress.advance(batch)
@@ -138,7 +145,67 @@ class ClusterState:
                 self._windows.expire(now_ms)  # the backlog has groups that are long gone
             if self._reading.has_caught_up:
                 self._reading.restored_ms = None
-        self._poison_log.tell(consumer, batch, now_ms=now_ms)
+        self._poison_log.tell(consumer, batch.skipped, batch.poison, now_ms=now_ms)
+
+    def apply_look_rows(self, consumer: str, table: pa.Table, *, now_ms: int) -> None:
+        """Take one look of a consumer module at its place; a look that comes again changes nothing."""
+        if not table.num_rows:  # Spark's first batch, before the first look is finished
+            return
+        look = look_batch(table)
+        with self._lock:
+            self.version += 1
+            self._failures.pop(consumer, None)
+            found = self._reading.looks[consumer].take(look)
+            if found.starts_over:
+                log.warning("all that is there is new", cluster=self.name, consumer=consumer, place=look.place_id)
+                self._forget_place(consumer)
+            found = self._believed_of_look(found)
+            self._windows.apply_commits(self._admitted(consumer, found.removed), now_ms)
+            self._windows.apply_commits(self._admitted(consumer, self._in_broker_time(consumer, found)), now_ms)
+            self._tell_groups(consumer, found)
+            self._reading.modules[consumer].advance_to_look(found, look.looked_ms)
+            if self._reading.has_caught_up:
+                self._reading.restored_ms = None
+        self._poison_log.tell(consumer, found.skipped, found.poison, now_ms=now_ms)
+
+    def _believed_of_look(self, found: Difference) -> Difference:
+        believed = self._windows.is_believed(found.commits)
+        if believed.all():
+            return found
+        skipped = found.skipped + Counter({BEYOND_TOPIC: int(np.count_nonzero(~believed))})
+        return found._replace(commits=found.commits.take(believed), skipped=skipped)
+
+    def _in_broker_time(self, consumer: str, found: Difference) -> CommitRows:
+        """Commits that a look itself has given a time have ours; windows hold the brokers'."""
+        if self._reading.looks[consumer].mark != Mark.OFFSET:
+            return found.commits
+        return found.commits._replace(timestamp_ms=found.commits.timestamp_ms + self._windows.clock_skew_ms)
+
+    def _admitted(self, consumer: str, rows: CommitRows) -> CommitRows:
+        """Without commits to what another place holds; what this one takes over begins anew."""
+        admitted, taken = self._reading.holders.admitted(consumer, rows, self._windows.newest_commit_ms)
+        for group, topic in taken:
+            self._windows.delete_group_topic(group, topic)
+            self._assign({group: self._groups.tell(group, None)})
+            for looks in self._reading.looks.values():
+                looks.forget_view(group)
+        return admitted
+
+    def _tell_groups(self, consumer: str, found: Difference) -> None:
+        for group, value in found.views.items():
+            if value is None or consumer in self._reading.holders.places_of(group):
+                self._assign({group: self._groups.tell(group, None if value is None else decode_view(value))})
+            else:  # it may come to be this place's
+                self._reading.looks[consumer].forget_view(group)
+
+    def _forget_place(self, consumer: str) -> None:
+        """Forget what came from the place that a consumer module looks at."""
+        holders, groups = self._reading.holders, {name for name, _, _ in self._windows.blocks()}
+        if len(self._reading.modules) == 1:
+            for group in groups:
+                self._windows.delete_group(group)
+        for group, topic in holders.of_place(consumer):
+            self._windows.delete_group_topic(group, topic)
 
     def note_failure(self, source: str, reason: str, *, now_ms: int) -> None:
         """A source has failed; it is tried again."""
@@ -176,6 +243,7 @@ class ClusterState:
             self._reading.confirm(self._windows.heads, rows.observed_ms)
             if now_ms - self._expired_ms >= EXPIRY_INTERVAL_MS:
                 self._windows.expire(now_ms)
+                self._reading.holders.keep((group, topic) for group, topic, _ in self._windows.blocks())
                 self._expired_ms = now_ms
 
     def _check_identity(self, cluster_id: str) -> None:
@@ -183,6 +251,8 @@ class ClusterState:
         if self._cluster_id not in ("", cluster_id):
             log.warning("this is another cluster than before", cluster=self.name, was=self._cluster_id, now=cluster_id)
             self._forget_groups()
+            for looks in self._reading.looks.values():
+                looks.forget()
             self._become(Windows(self._windows.limits))
         self._cluster_id = cluster_id
 
@@ -205,10 +275,13 @@ class ClusterState:
 
     def _forget_groups(self) -> None:
         for group in {name for name, _, _ in self._windows.blocks()}:
-            self._windows.delete_group(group)
-        self._groups = Groups()
-        for progress in self._reading.modules.values():
-            progress.must_start_over = True
+            if not self._reading.is_polled(group):  # what is looked at is not read from a topic
+                self._windows.delete_group(group)
+                self._groups.forget(group)
+        for group in [name for name in self._groups.briefs() if not self._reading.is_polled(name)]:
+            self._groups.forget(group)
+        for name, progress in self._reading.modules.items():
+            progress.must_start_over = name not in self._reading.polled
 
     def positions(self, consumer: str) -> dict[int, int] | None:
         """Where a consumer module goes on reading; None before its first batch."""
@@ -290,7 +363,8 @@ class ClusterState:
         """What is said about a group now, by its own rule set or another one; None if the group is not known."""
         with self._lock:
             facts = facts_of(self._windows, group, self.settings)
-            stale_since_ms = self._stale_since_ms(group, now_ms)
+            stale = self._reading.staleness(self._windows.heads, now_ms)
+            known_until_ms = self._reading.known_until_ms(group, stale)
         if facts is None:
             return None
         return judge_group(
@@ -298,7 +372,7 @@ class ClusterState:
             facts,
             self.settings,
             now_ms=now_ms,
-            as_of_ms=stale_since_ms,
+            as_of_ms=known_until_ms,
             rule_set=rule_set or self.policy.rule_set_of(group),
             thresholds=self.policy.thresholds_of(group, facts.windows.topics),
         )
@@ -352,9 +426,14 @@ class ClusterState:
         """Some of the groups, with what is said about each now, by their own rule set or another one."""
         with self._lock:
             evaluation = self._evaluation(now_ms, rule_set)
-            return list_groups(
+            page = list_groups(
                 self._windows, self._groups, evaluation, self._standings, selection, settings=self.settings
             )
+            if not self._reading.polled:
+                return page
+            # Groups that are looked at are judged as of the last look, and not stale for that.
+            groups = [one._replace(stale_since_ms=self._stale_since_ms(one.group, now_ms)) for one in page.groups]
+            return page._replace(groups=groups)
 
     def survey(self, *, now_ms: int) -> Survey:
         """All groups and topics as columns; the same object as long as it would hardly be another one."""
@@ -490,9 +569,13 @@ class ClusterState:
                     self._groups.forget(group)
             self.version += 1
 
-    def is_foreign(self, group: str) -> bool:
-        """Whether a group is one of the brokers', not one that tells how far Warren itself is."""
-        return group not in self._reading.own_groups
+    def is_of_brokers(self, group: str) -> bool:
+        """Whether a group is one of the brokers', not one of ZooKeeper, nor one that tells how far Warren itself is."""
+        return self._reading.is_of_brokers(group)
+
+    def is_polled(self, group: str) -> bool:
+        """Whether a group commits in a place that is looked at every so often."""
+        return self._reading.is_polled(group)
 
     def delete_group(self, group: str) -> bool:
         """Forget a group until it commits again; False if it is not known."""
@@ -544,6 +627,8 @@ class ClusterState:
                         **standing_tables(self._standings),
                         "group_records": self._groups.table(),
                         "positions": self._reading.table(),
+                        "seen": self._reading.seen_table(),
+                        "held": self._reading.holders.table(),
                     }
             yield batch
             if final:
@@ -569,6 +654,16 @@ class ClusterState:
             self._cluster_id = file.header.cluster_id
             self.saved_ms = file.header.created_ms
             self._reading.restore(file.table(), file.header.created_ms)
+            if file.header.version >= SEEN_SINCE:
+                self._reading.restore_seen(file.table())
+                self._drop_places(file.table())
+
+    def _drop_places(self, held: pa.Table) -> None:
+        """Forget what came from places that are no longer configured."""
+        pairs = [(group, topic) for group, topic, _ in self._windows.blocks()]
+        own = self._reading.own_groups
+        for group, topic in self._reading.holders.restore(held, [one for one in pairs if one[0] not in own]):
+            self._windows.delete_group_topic(group, topic)
 
 
 def _self_report(consumer: str, topic: str, batch: CommitBatch, now_ms: int) -> CommitRows:

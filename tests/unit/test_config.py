@@ -289,7 +289,6 @@ def test_a_published_file_with_a_client_profile_is_taken_with_a_warning_for_each
         "Warren asks the brokers, so it can be left out",
         "burrow.toml:35: consumer.logis-dev.group-blacklist: is called group-denylist now",
         "burrow.toml:36: consumer.logis-dev.group-whitelist: is called group-allowlist now",
-        "burrow.toml:38: consumer.logis-dev-zk: has no effect yet: offsets in ZooKeeper are not read",
         "burrow.toml:44: consumer.logis-dev-zk.group-blacklist: is called group-denylist now",
         "burrow.toml:45: consumer.logis-dev-zk.group-whitelist: is called group-allowlist now",
     ]

@@ -108,11 +108,11 @@ def test_a_snapshot_of_another_cluster_is_not_used(tmp_path: Path) -> None:
 
 def test_a_snapshot_of_another_version_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keeper(filled_state(10), tmp_path).save()
-    monkeypatch.setattr("warren.snapshots.VERSION", VERSION + 1)
+    monkeypatch.setattr("warren.snapshots.READABLE", (VERSION + 1, VERSION + 2))
     state, told = restored(tmp_path)
 
     assert offset_of(state) is None
-    assert f"is of version {VERSION}, this Warren reads version {VERSION + 1}." in told[0]
+    assert f"is of version {VERSION}, this Warren reads versions {VERSION + 1} and {VERSION + 2}." in told[0]
 
 
 def test_a_snapshot_older_than_tombstones_live_is_not_used(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def _sources(config: Config, cluster: str) -> tuple[object, ...]:
     """Everything that the windows of a cluster are made by."""
     of = config.cluster[cluster]
     consumers = {
-        name: (one, client_settings(config, one.servers, one.client_profile))
+        name: (one, client_settings(config, one.servers, one.client_profile), config.tls.get(one.tls.lower()))
         for name, one in config.consumer.items()
         if one.cluster == cluster
     }

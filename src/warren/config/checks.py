@@ -50,6 +50,7 @@ _OWN_PROPERTIES = frozenset(
     }
 )
 """What Warren would not work with if it were otherwise."""
+_IN_ZOOKEEPER = ("kafka_zk", "storm_zk")
 _NEEDED_AT_THE_END = {"http": ("url-close", "template-close"), "email": ("template-close",)}
 
 
@@ -71,8 +72,7 @@ def check(values: Values) -> Iterator[Problem]:
     for name, one in modules(values, "httpserver"):
         yield from _https(values, ("httpserver", name), one)
     for name, one in modules(values, "consumer"):
-        if one.get("class-name") == "kafka_zk" and not one.get("servers"):
-            yield Problem(("consumer", name, "servers"), "is needed: host:port of each ZooKeeper server")
+        yield from _consumer(("consumer", name), one)
     for name, one in modules(values, "notifier"):
         yield from _notifier(("notifier", name), one)
 
@@ -82,9 +82,6 @@ def doubtful(values: Values) -> Iterator[Problem]:
     level = _text(values.get("logging", {}), "level") if isinstance(values.get("logging"), dict) else ""
     if level and level.lower() not in LEVELS:
         yield Problem(("logging", "level"), f"is none of {', '.join(LEVELS)}; {log_level(level)} is taken")
-    for name, one in modules(values, "consumer"):
-        if one.get("class-name") == "kafka_zk":
-            yield Problem(("consumer", name), "has no effect yet: offsets in ZooKeeper are not read")
     for name, one in modules(values, "notifier"):
         if one.get("threshold") == 1 and not one.get("report-ok"):
             says = "means 2 here: groups that are OK are not told; report-ok = true tells them"
@@ -112,6 +109,7 @@ def _references(values: Values) -> Iterator[Problem]:
     for section, key, target in (
         ("consumer", "cluster", "cluster"),
         ("consumer", "client-profile", "client-profile"),
+        ("consumer", "tls", "tls"),
         ("cluster", "client-profile", "client-profile"),
         ("client-profile", "tls", "tls"),
         ("client-profile", "sasl", "sasl"),
@@ -154,6 +152,16 @@ def _sasl(key: KeyPath, sasl: Values) -> Iterator[Problem]:
     for name, what in _NEEDED_OF_SASL.get(mechanism, _NEEDED_OF_LOGINS).items():
         if not sasl.get(name):
             yield Problem((*key, name), f"is needed: {what}")
+
+
+def _consumer(key: KeyPath, consumer: Values) -> Iterator[Problem]:
+    if consumer.get("class-name") not in _IN_ZOOKEEPER:
+        return
+    if not consumer.get("servers"):
+        yield Problem((*key, "servers"), "is needed: host:port of each ZooKeeper server")
+    auth = _text(consumer, "zookeeper-auth")
+    if auth and ":" not in auth:
+        yield Problem((*key, "zookeeper-auth"), "must be user:password")
 
 
 def _https(values: Values, key: KeyPath, listener: Values) -> Iterator[Problem]:

@@ -18,6 +18,7 @@ NotifierClass = Literal[
     "http", "email", "null", "slack", "teams", "pagerduty", "opsgenie", "alertmanager", "telegram", "sms", "kafka"
 ]
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"]
+ConsumerClass = Literal["kafka", "kafka_zk", "storm_zk", "kafka_admin"]
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 
@@ -161,17 +162,30 @@ class Cluster(Section):
 class Consumer(Section):
     """`[consumer.NAME]`: a place where the consumers of a cluster commit."""
 
-    class_name: Literal["kafka", "kafka_zk"] = key("kafka", "kafka (the offsets topic) or kafka_zk (ZooKeeper)")
+    class_name: ConsumerClass = key(
+        "kafka",
+        "kafka (the offsets topic), kafka_zk (ZooKeeper), storm_zk (Storm's spouts in ZooKeeper) or kafka_admin (the "
+        "brokers are asked, where the offsets topic cannot be read)",
+    )
     cluster: str = Field(description="name of a [cluster.NAME]", examples=["local"])
-    servers: Servers = key([], "host:port of brokers, or of ZooKeeper; empty for kafka: those of the cluster")
+    servers: Servers = key(
+        [], "host:port of brokers, or of ZooKeeper; empty for kafka and kafka_admin: those of the cluster"
+    )
     group_allowlist: Regex = key("", "only groups in which this is found; empty: all")
     group_denylist: Regex = key("", "not the groups in which this is found; empty: none")
-    client_profile: str = key("", "name of a [client-profile.NAME]")
-    offsets_topic: str = key("__consumer_offsets", "the topic that commits are read from")
-    start_latest: bool = key(False, "only what is committed from now on, not what the topic holds already")
-    backfill_earliest: bool = key(False, "with start-latest: what the topic holds already, too")
-    zookeeper_path: ZkPath = key("", "kafka_zk: the path above /consumers")
-    zookeeper_timeout: Seconds = key(30, "kafka_zk: seconds after which a session is lost")
+    client_profile: str = key("", "kafka, kafka_admin: name of a [client-profile.NAME]")
+    offsets_topic: str = key("__consumer_offsets", "kafka: the topic that commits are read from")
+    start_latest: bool = key(False, "kafka: only what is committed from now on, not what the topic holds already")
+    backfill_earliest: bool = key(False, "kafka, with start-latest: what the topic holds already, too")
+    zookeeper_path: ZkPath = key("", "kafka_zk: the path above /consumers; storm_zk: the path above the spouts' ids")
+    zookeeper_timeout: Seconds = key(30, "kafka_zk, storm_zk: seconds after which a session is lost")
+    zookeeper_auth: SecretStr = key(
+        SecretStr(""), "kafka_zk, storm_zk: user:password of the digest scheme; empty: none (Warren)"
+    )
+    tls: str = key("", "kafka_zk, storm_zk: name of a [tls.NAME]; empty: without TLS (Warren)")
+    poll_interval: Seconds = key(10, "kafka_zk, storm_zk, kafka_admin: seconds between two looks (Warren)")
+    groups_per_second: int = key(500, "kafka_admin: groups that are asked for in a second, at most (Warren)", ge=1)
+    requests_in_flight: int = key(20, "kafka_admin: groups that are asked for at the same time (Warren)", ge=1, le=1000)
 
 
 class Notifier(Section):

@@ -33,6 +33,16 @@ class Groups:
         self._topic_names: Mapping[bytes, str] = {}
         self._groups_of_topic_id: dict[bytes, set[str]] = {}
         self._topic_ids: dict[str, set[bytes]] = {}
+        self._told: dict[str, GroupView] = {}
+        """Groups in places where there are no records of them."""
+
+    def tell(self, group: str, view: GroupView | None) -> GroupView:
+        """Take what another place than the offsets topic tells of a group; None if it is gone from there."""
+        if view is None:
+            self._told.pop(group, None)
+        else:
+            self._told[group] = view
+        return self._look_at(group)
 
     def apply(self, records: Iterable[RawRecord]) -> dict[str, GroupView]:
         """Take records; the groups that are now another way."""
@@ -49,11 +59,13 @@ class Groups:
     def forget(self, group: str) -> None:
         """Take all records of a group away."""
         self._records.forget(group)
+        self._told.pop(group, None)
         self._look_at(group)
 
     def view(self, group: str) -> GroupView:
         """Everything that is told of a group."""
-        return view_of(group, self._records.of(group), self._topic_names)
+        told = self._told.get(group)
+        return told or view_of(group, self._records.of(group), self._topic_names)
 
     def brief(self, group: str) -> GroupBrief:
         """The same in short."""
@@ -71,7 +83,7 @@ class Groups:
 
     def _look_at(self, group: str) -> GroupView:
         view = self.view(group)
-        if self._records.of(group):
+        if self._records.of(group) or group in self._told:
             self._briefs[group] = _brief(view)
         else:
             self._briefs.pop(group, None)

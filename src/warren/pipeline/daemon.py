@@ -11,8 +11,11 @@ import pyspark.sql.pandas.serializers
 import pyspark.worker
 from pyspark.daemon import manager
 
+import warren.sources.admin
 import warren.sources.commits
 import warren.sources.heads
+import warren.sources.storm
+import warren.sources.zookeeper
 
 __all__ = ["pyspark", "warren"]
 

@@ -41,11 +41,12 @@ LARGE_BATCH_BYTES = 4_000_000
 """After such a batch memory is given back: the next one is small again."""
 
 
-START_S = 20.0
+START_S = 10.0
 """The start of a query is over with its first batch, or after so long."""
 
 _STARTS = threading.Semaphore(2)
-"""So many queries start at once: each takes several new processes of Python, and all together none would be in time."""
+"""So many queries start at once. Each takes several new processes of Python, and Spark waits 10 s for the one that
+plans it: many that start together on a busy machine would all be too late, again and again."""
 
 
 class QueryPlan(NamedTuple):
@@ -136,6 +137,7 @@ class SupervisedQuery:
             with _STARTS:
                 if self._stop.is_set():
                     return ""
+                self._has_batch.clear()
                 query = self._query = self._start_query()
                 self._wait_for_batch(query)
             self.health.state = QueryState.RUNNING
@@ -147,7 +149,6 @@ class SupervisedQuery:
         return "it ended by itself"
 
     def _wait_for_batch(self, query: StreamingQuery) -> None:
-        self._has_batch.clear()
         end_s = time.monotonic() + START_S
         while not self._has_batch.wait(TICK_S) and time.monotonic() < end_s:
             if self._stop.is_set() or not query.isActive:

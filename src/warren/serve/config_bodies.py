@@ -114,7 +114,7 @@ def _cluster(config: Config, cluster: Cluster) -> Body:
 
 
 def _consumer(config: Config, consumer: Consumer) -> Body:
-    reads_zookeeper = consumer.class_name == "kafka_zk"
+    reads_zookeeper = consumer.class_name in ("kafka_zk", "storm_zk")
     has_timeout = reads_zookeeper or _is_set(consumer, "zookeeper_timeout")
     return {
         "class-name": consumer.class_name,

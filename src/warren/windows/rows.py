@@ -34,6 +34,10 @@ class RowKind(IntEnum):
     TOPIC_ID = 7  # topic: Kafka's id of the offsets topic that all this is of
     PLANNED = 8  # timestamp_ms (one): the batch holds what there was at this moment, but for what END rows tell
     UNSETTLED = 9  # the batch took so long that more is sure to have come; another one follows at once
+    LOOK = 10  # topic: all COMMIT rows of the batch are all there is in one place, whose identity this is
+    UNREADABLE = 11  # group, maybe topic, maybe partition: these could not be read now, so they are as they were
+    GROUP_VIEW = 12  # group, value: who its members are, as JSON (see `groups/told.py`)
+    UNREAD = 13  # group: it may have committed something that could not be read
 
 
 COMMIT_ROWS = pa.schema(
@@ -80,6 +84,14 @@ class Poison(NamedTuple):
     detail: str
 
 
+class Unreadable(NamedTuple):
+    """What could not be read: a group, one of its topics, or one partition of that."""
+
+    group: str
+    topic: str | None = None
+    partition: int | None = None
+
+
 class CommitBatch(NamedTuple):
     """One micro-batch of the offsets topic."""
 
@@ -95,6 +107,41 @@ class CommitBatch(NamedTuple):
     planned_ms: int
     """0 if it was not told."""
     is_settled: bool
+
+
+class LookBatch(NamedTuple):
+    """One look at a place that has no log: everything that is there, at one moment."""
+
+    place_id: str
+    """Another one, if what is there now has nothing to do with what was there before."""
+    commits: CommitRows
+    """All of them; those of one group and topic are neighbours, and `pairs` has each pair once."""
+    unreadable: frozenset[Unreadable]
+    unread: frozenset[str]
+    """Groups of which something may have happened since the last look that could not be read."""
+    poison: list[tuple[str, Poison]]
+    """What could not be decoded, each with its path."""
+    views: dict[str, bytes]
+    """Who the members of groups are, for those of which it is known."""
+    looked_ms: int
+
+
+def look_batch(table: pa.Table) -> LookBatch:
+    """Read a table of `COMMIT_ROWS` that a look has made; `ValueError` if it is not whole."""
+    looks, poison = _only(table, RowKind.LOOK), _only(table, RowKind.POISON)
+    if looks.num_rows != 1:
+        message = f"a batch holds {looks.num_rows} looks instead of one"
+        raise ValueError(message)
+    told = _only(table, RowKind.GROUP_VIEW)
+    return LookBatch(
+        place_id=looks["topic"][0].as_py(),
+        commits=_commits(_only(table, RowKind.COMMIT), {}),
+        unreadable=_unreadable(_only(table, RowKind.UNREADABLE)),
+        unread=frozenset(_only(table, RowKind.UNREAD)["group"].to_pylist()),
+        poison=list(zip(_texts(poison, "key"), _poison(poison), strict=True)),
+        views=dict(zip(told["group"].to_pylist(), told["value"].to_pylist(), strict=True)),
+        looked_ms=int(_items(_only(table, RowKind.PLANNED), "timestamp_ms")[0]),
+    )
 
 
 def commit_batch(table: pa.Table, applied: dict[int, int]) -> CommitBatch:
@@ -189,6 +236,16 @@ def _poison(table: pa.Table) -> list[Poison]:
         Poison(where, order, kind, reason, detail)
         for where, [order], kind, reason, detail in zip(*columns, strict=True)
     ]
+
+
+def _unreadable(table: pa.Table) -> frozenset[Unreadable]:
+    columns = (table[name].to_pylist() for name in ("group", "topic", "partition"))
+    found = zip(*columns, strict=True)
+    return frozenset(Unreadable(group, topic, numbers[0] if numbers else None) for group, topic, numbers in found)
+
+
+def _texts(table: pa.Table, name: str) -> list[str]:
+    return [value.decode() for value in table[name].to_pylist()]
 
 
 def _offset_by_partition(table: pa.Table) -> dict[int, int]:

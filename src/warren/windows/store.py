@@ -288,6 +288,15 @@ class Windows:
         """The rows of all partitions that there is something to show of."""
         return np.flatnonzero((self.labels.group != FREE) & (self.labels.head_row != NO_HEAD))
 
+    def newest_commit_ms(self, group: str, topic: str) -> int | None:
+        """When a group last committed to a topic; None if there is no window with a commit."""
+        known = self._groups.get(group)
+        if known is None or topic not in known.topics:
+            return None
+        rows = known.topics[topic].row_numbers()
+        rows = rows[self.rings.count[rows] > 0]
+        return int(self.rings.timestamp_ms[self.rings.newest_places(rows)].max()) if len(rows) else None
+
     def topics_of_group(self, group: str) -> list[str]:
         """The topics of a group that are known from the brokers."""
         return self._visible_topics(group)

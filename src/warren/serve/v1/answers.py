@@ -31,6 +31,7 @@ HELD = (
     "they are known once it ends."
 )
 UNREAD = "The group's partition of the offsets topic has not been read since then."
+NOT_LOOKED_AT = "The place where the group commits could not be read since then."
 RESTORED = "Warren was started again, and what has come since its last snapshot is not read yet."
 
 
@@ -181,6 +182,8 @@ def _stale_note(state: ClusterState, group: str, stale_since_ms: int | None, now
         return None
     if stale_since_ms == state.restored_ms:
         return RESTORED
+    if state.is_polled(group):
+        return NOT_LOOKED_AT
     return HELD if state.staleness(now_ms=now_ms).is_held(group) else UNREAD
 
 

@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from tests.scenario import commit_table, head_table
 from warren.errors import SourceError
-from warren.look import Look
+from warren.marks import Look
 from warren.rules.conditions import ConditionName
 from warren.rules.rule import Settings
 from warren.state import ClusterState
