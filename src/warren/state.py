@@ -58,6 +58,9 @@ ROUNDS = 100
 FRESH_MS = 1_000
 """An evaluation of all groups is good for so long: pages and lists that are asked for together share it."""
 
+AGED_ROWS = 200_000
+"""How old unread records are takes about a microsecond for each row: of more rows it is noted only now and then."""
+
 _POOL = ThreadPoolExecutor(2, "judge")
 """NumPy lets other threads run while it computes: two judge a large cluster in little more than half the time."""
 
@@ -423,7 +426,9 @@ class ClusterState:
     def _look(self, evaluation: Evaluation) -> Look:
         """How far behind each group is; the lock is held."""
         is_shown = evaluation.group_status > 0
-        lag_s = max_of_group(evaluation, ages_s(self._windows, evaluation))
+        lag_s = np.full(len(evaluation.names), np.nan)
+        if len(evaluation.row) <= AGED_ROWS or self._trails.wants_seconds(evaluation.now_ms):
+            lag_s = max_of_group(evaluation, ages_s(self._windows, evaluation))
         return Look(
             at_ms=evaluation.now_ms,
             names=evaluation.names,

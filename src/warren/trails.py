@@ -89,13 +89,17 @@ class Trails:
         """How much memory the numbers take."""
         return self._recent.values.nbytes + self._older.values.nbytes
 
+    def wants_seconds(self, now_ms: int) -> bool:
+        """Whether a look at this moment will be kept for an hour."""
+        return now_ms - self._older.newest_ms >= OLDER_STEP_MS
+
     def add(self, look: Look) -> None:
         """Write down a look; one from before the last one is left out, for then the clock was set back."""
         if look.at_ms <= self._recent.newest_ms:
             return
         self._rename(look.names)
         self._recent.add(look)
-        if look.at_ms - self._older.newest_ms >= OLDER_STEP_MS:
+        if self.wants_seconds(look.at_ms):
             self._older.add(look)
 
     def _rename(self, names: Sequence[str | None]) -> None:

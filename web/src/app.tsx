@@ -75,10 +75,13 @@ function Shown({ view, clusters }: { view: View; clusters: string[] }): JSX.Elem
       return <AboutView />;
     case "nothing":
       return (
-        <Message title={words.state.notFound}>
-          <p>{words.state.notFoundText}</p>
-          <Link to={{ view: "overview" }}>{words.state.toOverview}</Link>
-        </Message>
+        <>
+          <h1 class="visually-hidden">Warren</h1>
+          <Message title={words.state.notFound}>
+            <p>{words.state.notFoundText}</p>
+            <Link to={{ view: "overview" }}>{words.state.toOverview}</Link>
+          </Message>
+        </>
       );
   }
 }

@@ -22,7 +22,7 @@ export function compact(value: number, locale: string): string {
 export function duration(seconds: number | null | undefined, units: Units): string {
   if (seconds == null || !Number.isFinite(seconds)) return UNKNOWN;
   if (seconds < 0) return `-${duration(-seconds, units)}`;
-  if (seconds > 0 && seconds < 1) return `${Math.max(seconds, 0.1).toFixed(1)}${units.second}`;
+  if (seconds > 0 && seconds < 0.95) return `${Math.max(seconds, 0.1).toFixed(1)}${units.second}`;
   const whole = Math.round(seconds);
   if (whole < 60) return `${whole}${units.second}`;
   if (whole < 3600) return pair(Math.floor(whole / 60), units.minute, whole % 60, units.second);
@@ -50,14 +50,15 @@ export function secondsSince(time: string | null | undefined, nowMs: number): nu
   return time == null ? null : Math.max(0, (nowMs - Date.parse(time)) / 1000);
 }
 
-export function clock(time: string | number, locale: string): string {
-  return new Date(time).toLocaleTimeString(locale, { hour12: false });
+/** The same in every language: 14:05:09. */
+export function clock(time: string | number): string {
+  return new Date(time).toLocaleTimeString("en-GB");
 }
 
 /** The time of today, and the date too of other days. */
 export function moment(time: string, locale: string, nowMs: number): string {
   const at = new Date(time);
   const isToday = at.toDateString() === new Date(nowMs).toDateString();
-  if (isToday) return clock(time, locale);
-  return `${at.toLocaleDateString(locale, { year: "numeric", month: "short", day: "numeric" })} ${clock(time, locale)}`;
+  if (isToday) return clock(time);
+  return `${at.toLocaleDateString(locale, { year: "numeric", month: "short", day: "numeric" })} ${clock(time)}`;
 }

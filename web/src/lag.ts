@@ -14,6 +14,11 @@ export function byBadness<T extends GroupSummary & { cluster: string }>(a: T, b:
   );
 }
 
+/** The same order for the groups of one topic. */
+export function readersByBadness<T extends { status: PartitionStatus; total_lag: number; group: string }>(a: T, b: T): number {
+  return BADNESS[b.status] - BADNESS[a.status] || b.total_lag - a.total_lag || a.group.localeCompare(b.group);
+}
+
 function badness(cause: Cause | null): number {
   return cause === null ? -1 : BADNESS[cause.status];
 }
@@ -23,20 +28,19 @@ export function shownStatus(one: { status: GroupStatus | null; cause: Cause | nu
   return one.status === "ERR" && one.cause !== null ? one.cause.status : one.status;
 }
 
-/** The line of a sparkline in a box of this size; gaps where nothing is known. */
-export function sparkPath(values: readonly (number | null)[], width: number, height: number): string {
+/** The line of a sparkline in a box of this size, over time; gaps where nothing is known. */
+export function sparkPath(values: readonly (number | null)[], timesMs: readonly number[], width: number, height: number): string {
   const known = values.filter((one): one is number => one !== null);
   if (known.length === 0) return "";
   const [low, high] = [Math.min(...known), Math.max(...known)];
-  const span = high - low || Math.max(high, 1);
-  const step = values.length > 1 ? width / (values.length - 1) : 0;
+  const [fromMs, toMs] = [timesMs[0] ?? 0, timesMs.at(-1) ?? 0];
+  const x = (i: number) => (toMs > fromMs ? (((timesMs[i] ?? toMs) - fromMs) / (toMs - fromMs)) * width : width);
+  const level = high === 0 ? height - 1 : height / 2;
+  const y = (value: number) => (high === low ? level : height - 1 - ((value - low) / (high - low)) * (height - 2));
   let path = "";
   let isPenDown = false;
   values.forEach((value, i) => {
-    if (value !== null) {
-      const y = high === low ? (high === 0 ? height - 1 : height / 2) : height - 1 - ((value - low) / span) * (height - 2);
-      path += `${isPenDown ? "L" : "M"}${round(i * step)} ${round(y)}`;
-    }
+    if (value !== null) path += `${isPenDown ? "L" : "M"}${round(x(i))} ${round(y(value))}`;
     isPenDown = value !== null;
   });
   return path;

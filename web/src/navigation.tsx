@@ -5,7 +5,7 @@ import { createStore, useStore } from "./store";
 import { parsePath, pathOf, withQuery, type View } from "./urls";
 
 /** Where the page begins: its scripts lie in `assets/` below, whatever a proxy has put before it. */
-export const ROOT = new URL("..", import.meta.url);
+export const ROOT = new URL(/* @vite-ignore */ "..", import.meta.url);
 
 interface Place {
   view: View;

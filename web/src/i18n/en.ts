@@ -34,6 +34,7 @@ export const en = {
     REWIND: "REWIND",
     NOTFOUND: "gone",
     none: "not judged",
+    new: "new",
   },
   says: {
     OK: "keeps up",
@@ -143,7 +144,7 @@ export const en = {
     chartEmpty: "The first points come with the next evaluations.",
     partitions: "Partitions",
     heat: "Heat map",
-    heatText: "Lag of each partition at its last commits: the darker, the more. A row can be clicked.",
+    heatText: "Lag of each partition at its last commits: the stronger the colour, the more. A row can be clicked.",
     heatLabel: (n: number) => `Heat map of the lag of ${count(n, "partition", "partitions")} over time; the table has the numbers`,
     heatMore: (shown: number, all: number) => `The first ${shown} of ${all} partitions.`,
     window: (where: string) => `Commits of ${where}`,

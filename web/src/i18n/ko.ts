@@ -36,6 +36,7 @@ export const ko: Dictionary = {
     REWIND: "되감김",
     NOTFOUND: "없음",
     none: "판정 불가",
+    new: "신규",
   },
   says: {
     OK: "잘 따라가고 있습니다",

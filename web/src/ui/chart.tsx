@@ -18,6 +18,8 @@ export interface Line {
 }
 
 const HEIGHT = 220;
+/** Where an axis of durations may be divided. */
+const STEPS_S = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800];
 
 export function Chart({ label, timesMs, lines }: { label: string; timesMs: number[]; lines: Line[] }): JSX.Element {
   const words = useWords();
@@ -64,7 +66,8 @@ function options(element: HTMLElement, lines: Line[], words: ReturnType<typeof u
     stroke: ink,
     grid: side === 3 ? grid : { show: false },
     ticks: { show: false },
-    size: 64,
+    size: side === 3 ? 56 : 84,
+    ...(unit === "seconds" ? { incrs: STEPS_S } : {}),
     values: (_, splits) => splits.map((one) => (unit === "records" ? compact(one, words.locale) : duration(one, words.units))),
   });
   const units = [...new Set(lines.map((one) => one.unit))];
@@ -74,11 +77,11 @@ function options(element: HTMLElement, lines: Line[], words: ReturnType<typeof u
     cursor: { drag: { x: false, y: false }, points: { size: 7 } },
     scales: Object.fromEntries(units.map((unit) => [unit, { range: (_: uPlot, low: number, high: number) => limits(low, high, unit) }])),
     axes: [
-      { stroke: ink, grid: { show: false }, ticks: { show: false }, values: (_, splits) => splits.map((one) => clock(one * 1000, words.locale).slice(0, 8)), space: 80 },
+      { stroke: ink, grid: { show: false }, ticks: { show: false }, values: (_, splits) => splits.map((one) => clock(one * 1000)), space: 80, size: 32 },
       ...units.map((unit, i) => axis(unit, i === 0 ? 3 : 1)),
     ],
     series: [
-      { label: "", value: (_, at: number | null) => (at === null ? "" : clock(at * 1000, words.locale)) },
+      { label: "", value: (_, at: number | null) => (at === null ? "" : clock(at * 1000)) },
       ...lines.map((one): uPlot.Series => ({
         label: one.label,
         scale: one.unit,
@@ -86,8 +89,9 @@ function options(element: HTMLElement, lines: Line[], words: ReturnType<typeof u
         width: 2,
         ...(one.dashed ? { dash: [6, 4] } : {}),
         points: { show: one.values.length < 30, size: 5 },
-        spanGaps: false,
-        value: (_, value: number | null) => write(one.unit, value),
+        spanGaps: one.unit === "seconds",
+        // Of the newest point, as long as no other one is pointed at.
+        value: (plot, value: number | null, line, at) => write(one.unit, at == null ? (plot.data[line]?.at(-1) ?? null) : value),
       })),
     ],
   };

@@ -12,6 +12,7 @@ import { colourOf } from "./chart";
 const COLUMNS = 60;
 const TALLEST_ROW = 18;
 const HIGHEST = 360;
+const LABELLED_ROW = 14;
 
 interface HeatProps {
   windows: PartitionCommits[];
@@ -50,7 +51,7 @@ export function Heat({ windows, nowMs, onChoose }: HeatProps): JSX.Element {
     if (found === null) return setTold("");
     const atMs = map.fromMs + ((map.toMs - map.fromMs) * (found.column + 1)) / COLUMNS;
     const where = `${found.one.topic} ${found.one.partition}`;
-    return setTold(`${where} · ${clock(atMs, words.locale)} · ${records(found.lag, words.locale)}`);
+    return setTold(`${where} · ${clock(atMs)} · ${records(found.lag, words.locale)}`);
   };
   const choose = (event: MouseEvent) => {
     const found = at(event);
@@ -59,6 +60,16 @@ export function Heat({ windows, nowMs, onChoose }: HeatProps): JSX.Element {
 
   return (
     <div class="heat">
+      <div class="heat-map">
+      {rowHeight >= LABELLED_ROW && (
+        <ul class="heat-names" aria-hidden="true">
+          {windows.map((one) => (
+            <li key={`${one.topic} ${one.partition}`} style={{ height: `${rowHeight}px`, lineHeight: `${rowHeight}px` }}>
+              {one.topic} {one.partition}
+            </li>
+          ))}
+        </ul>
+      )}
       <canvas
         ref={canvas}
         role="img"
@@ -68,10 +79,11 @@ export function Heat({ windows, nowMs, onChoose }: HeatProps): JSX.Element {
         onMouseLeave={() => setTold("")}
         onClick={choose}
       />
+      </div>
       <div class="heat-foot muted">
-        <span>{clock(map.fromMs, words.locale)}</span>
+        <span>{clock(map.fromMs)}</span>
         <span class="told">{told}</span>
-        <span>{clock(map.toMs, words.locale)}</span>
+        <span>{clock(map.toMs)}</span>
       </div>
     </div>
   );

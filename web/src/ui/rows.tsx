@@ -9,7 +9,11 @@ export interface Column {
   title: string;
   /** For a CSS grid. */
   width: string;
-  class?: string;
+  /** On a phone, if it is another one. */
+  narrow?: string;
+  /** From which width of the page down it is left out. */
+  hide?: "mid" | "narrow";
+  end?: boolean;
   /** Which way it is sorted now, if it is. */
   sorted?: "ascending" | "descending" | undefined;
   onSort?: () => void;
@@ -72,7 +76,11 @@ export function Rows(props: RowsProps): JSX.Element {
     }
   };
 
-  const template = columns.map((one) => one.width).join(" ");
+  const templates = {
+    "--wide": columns.map((one) => one.width).join(" "),
+    "--mid": columns.filter((one) => one.hide !== "mid").map((one) => one.width).join(" "),
+    "--narrow": columns.filter((one) => one.hide === undefined).map((one) => one.narrow ?? one.width).join(" "),
+  };
   const isThere = active >= range.first && active < range.end;
   return (
     <div
@@ -84,10 +92,10 @@ export function Rows(props: RowsProps): JSX.Element {
       aria-activedescendant={isThere ? `${id}-${active}` : undefined}
       tabIndex={0}
       onKeyDown={onKey}
-      style={props.maxHeight === undefined ? {} : { maxHeight: `${props.maxHeight}px` }}
+      style={props.maxHeight === undefined ? templates : { ...templates, maxHeight: `${props.maxHeight}px` }}
     >
       <div role="rowgroup" class="head">
-        <div role="row" class="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
+        <div role="row" class="row" aria-rowindex={1}>
           {columns.map((one) => (
             <Head key={one.key} column={one} />
           ))}
@@ -105,11 +113,11 @@ export function Rows(props: RowsProps): JSX.Element {
               aria-rowindex={index + 2}
               aria-selected={props.onOpen ? index === (props.selected ?? active) : undefined}
               class={`row${props.onOpen ? " open" : ""}${state} ${props.rowClass?.(index) ?? ""}`}
-              style={{ gridTemplateColumns: template, height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}
+              style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}
               onClick={(event) => isPlain(event) && props.onOpen?.(index)}
             >
               {columns.map((column, i) => (
-                <div key={column.key} role="gridcell" class={`cell ${column.class ?? ""}`}>
+                <div key={column.key} role="gridcell" class={cellClass(column)}>
                   {cells === null ? <span class="bone" /> : cells[i]}
                 </div>
               ))}
@@ -121,6 +129,10 @@ export function Rows(props: RowsProps): JSX.Element {
   );
 }
 
+function cellClass({ end, hide }: Column): string {
+  return `cell${end ? " end" : ""}${hide === undefined ? "" : ` hide-${hide}`}`;
+}
+
 /** A click on a link inside is the link's. */
 function isPlain(event: MouseEvent): boolean {
   return !(event.target instanceof Element && event.target.closest("a, button"));
@@ -128,7 +140,7 @@ function isPlain(event: MouseEvent): boolean {
 
 function Head({ column }: { column: Column }): JSX.Element {
   return (
-    <div role="columnheader" class={`cell ${column.class ?? ""}`} aria-sort={column.sorted ?? (column.onSort ? "none" : undefined)}>
+    <div role="columnheader" class={cellClass(column)} aria-sort={column.sorted ?? (column.onSort ? "none" : undefined)}>
       {column.onSort ? (
         <button type="button" class="sort" onClick={column.onSort}>
           {column.title}

@@ -8,8 +8,14 @@ import { toneOf } from "./status";
 const WIDTH = 120;
 const HEIGHT = 26;
 
-export function Spark({ values, status }: { values: (number | null)[] | undefined; status: AnyStatus | null }): JSX.Element {
-  const path = sparkPath(values ?? [], WIDTH, HEIGHT);
+interface SparkProps {
+  values: (number | null)[] | undefined;
+  times: string[] | undefined;
+  status: AnyStatus | null;
+}
+
+export function Spark({ values = [], times = [], status }: SparkProps): JSX.Element {
+  const path = sparkPath(values, times.map((one) => Date.parse(one)), WIDTH, HEIGHT);
   return (
     <svg class={`spark ${toneOf(status)}`} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
       <path d={path} />

@@ -31,12 +31,13 @@ export function Shape({ status }: { status: Shown }): JSX.Element {
   );
 }
 
-export function Status({ status, large }: { status: Shown; large?: boolean }): JSX.Element {
+/** `before` a change a group that is not there is a new one, not one that is gone. */
+export function Status({ status, large, before }: { status: Shown; large?: boolean; before?: boolean }): JSX.Element {
   const words = useWords();
   return (
     <span class={`status ${toneOf(status)}${large ? " large" : ""}`} data-status={status ?? "none"}>
-      <Shape status={status} />
-      {words.status[status ?? "none"]}
+      <Shape status={before && status === "NOTFOUND" ? null : status} />
+      {words.status[before && status === "NOTFOUND" ? "new" : (status ?? "none")]}
     </span>
   );
 }

@@ -15,6 +15,18 @@ export function Seconds({ value, atLeast }: { value: number | null | undefined; 
   return <span class="number">{atLeast && value != null ? `≥ ${text}` : text}</span>;
 }
 
+/** Records, and on a phone the time below them: elsewhere that has a column of its own. */
+export function Lag({ records: unread, seconds }: { records: number | null; seconds: number | null }): JSX.Element {
+  return (
+    <>
+      <Records value={unread} />
+      <small class="phone-only muted">
+        <Seconds value={seconds} />
+      </small>
+    </>
+  );
+}
+
 /** How long ago, with the moment on hover. */
 export function Age({ time, ago }: { time: string | null | undefined; ago?: boolean }): JSX.Element {
   const words = useWords();

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { apiPath, BASE } from "../api";
-import { duration, percent, secondsSince } from "../format";
+import { duration, moment, percent, secondsSince } from "../format";
 import { shellWord, shownStatus } from "../lag";
 import { useLive, useNow } from "../live";
 import { keep, Link, usePlace } from "../navigation";
@@ -22,7 +22,12 @@ const MOST_WINDOWS = 200;
 
 export function GroupView({ cluster, group }: { cluster: string; group: string }): JSX.Element {
   const live = useLive<Group>(apiPath("clusters", cluster, "groups", group));
-  return <Whole live={live}>{(found) => <Found one={found} />}</Whole>;
+  return (
+    <>
+      {live.data === null && <h1 class="visually-hidden">{group}</h1>}
+      <Whole live={live}>{(found) => <Found one={found} />}</Whole>
+    </>
+  );
 }
 
 function Found({ one }: { one: Group }): JSX.Element {
@@ -87,7 +92,7 @@ function Verdict({ one }: { one: Group }): JSX.Element {
         {one.since !== null && (
           <span class="muted">
             {" · "}
-            {words.since(new Date(one.since).toLocaleTimeString(words.locale, { hour12: false }), duration(secondsSince(one.since, nowMs), words.units))}
+            {words.since(moment(one.since, words.locale, nowMs), duration(secondsSince(one.since, nowMs), words.units))}
           </span>
         )}
       </p>

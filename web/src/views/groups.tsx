@@ -13,7 +13,7 @@ import { Rows, type Column } from "../ui/rows";
 import { Spark } from "../ui/spark";
 import { Failure, Loading, Message } from "../ui/states";
 import { Shape, Status } from "../ui/status";
-import { Age, Records, Seconds } from "../ui/words";
+import { Age, Lag, Records, Seconds } from "../ui/words";
 import { filterQuery, parseFilter, sortedBy, STATUSES, toggled, TYPES, type GroupFilter, type Sort } from "../urls";
 import { pageFor, type Range } from "../virtual";
 
@@ -223,14 +223,14 @@ function Table({ cluster, list, offset, filter, onChange, onRange }: TableProps)
     onSort: () => onChange(sortedBy(filter, sort)),
   });
   const columns: Column[] = [
-    { key: "status", title: titles.status, width: "96px", ...sorting("severity") },
-    { key: "name", title: titles.name, width: "minmax(200px, 3fr)", ...sorting("name") },
-    { key: "topics", title: titles.topics, width: "minmax(90px, 1fr)", class: "wide-only" },
-    { key: "lag", title: titles.lag, width: "112px", class: "end", ...sorting("total_lag") },
-    { key: "seconds", title: titles.seconds, width: "110px", class: "end", ...sorting("lag_seconds") },
-    { key: "trail", title: titles.trail, width: "136px", class: "wide-only" },
-    { key: "since", title: titles.since, width: "110px", class: "end wide-only", ...sorting("since") },
-    { key: "partitions", title: titles.partitions, width: "96px", class: "end wide-only", ...sorting("partition_count") },
+    { key: "status", title: titles.status, width: "96px", narrow: "92px", ...sorting("severity") },
+    { key: "name", title: titles.name, width: "minmax(200px, 3fr)", narrow: "minmax(0, 1fr)", ...sorting("name") },
+    { key: "topics", title: titles.topics, width: "minmax(90px, 1fr)", hide: "mid" },
+    { key: "lag", title: titles.lag, width: "112px", narrow: "84px", end: true, ...sorting("total_lag") },
+    { key: "seconds", title: titles.seconds, width: "110px", end: true, hide: "narrow", ...sorting("lag_seconds") },
+    { key: "trail", title: titles.trail, width: "136px", hide: "mid" },
+    { key: "since", title: titles.since, width: "110px", end: true, hide: "mid", ...sorting("since") },
+    { key: "partitions", title: titles.partitions, width: "96px", end: true, hide: "mid", ...sorting("partition_count") },
   ];
   const cells = (index: number) => {
     const one = list.groups[index - offset];
@@ -249,9 +249,9 @@ function Table({ cluster, list, offset, filter, onChange, onRange }: TableProps)
       <span class="clip" title={one.topics.join(", ")}>
         {one.topics.join(", ")}
       </span>,
-      <Records value={one.total_lag} />,
+      <Lag records={one.total_lag} seconds={one.lag_seconds} />,
       <Seconds value={one.lag_seconds} />,
-      <Spark values={list.trails?.total_lag[index - offset]} status={status} />,
+      <Spark values={list.trails?.total_lag[index - offset]} times={list.trails?.times} status={status} />,
       <Age time={one.since} />,
       <Records value={one.partition_count} />,
     ];

@@ -6,9 +6,9 @@ import { duration, secondsSince } from "../format";
 import { useLive, useNow } from "../live";
 import { keep, Link, usePlace } from "../navigation";
 import { useWords } from "../settings";
-import type { Incident, IncidentList } from "../types";
+import type { GroupStatus, Incident, IncidentList } from "../types";
 import { Message, Whole } from "../ui/states";
-import { Status } from "../ui/status";
+import { Status, toneOf } from "../ui/status";
 import { Moment } from "../ui/words";
 
 const STEP = 50;
@@ -69,18 +69,27 @@ export function IncidentsView(): JSX.Element {
 }
 
 export function IncidentItems({ incidents, named }: { incidents: Incident[]; named: boolean }): JSX.Element {
+  const nowMs = useNow();
+  const fromMs = Math.min(...incidents.map((one) => Date.parse(one.opened_at)));
   return (
     <ol class="timeline">
       {incidents.map((one) => (
-        <Item key={one.id} one={one} named={named} />
+        <Item key={one.id} one={one} named={named} fromMs={fromMs} nowMs={nowMs} />
       ))}
     </ol>
   );
 }
 
-function Item({ one, named }: { one: Incident; named: boolean }): JSX.Element {
+interface ItemProps {
+  one: Incident;
+  named: boolean;
+  /** When the oldest incident of the list began. */
+  fromMs: number;
+  nowMs: number;
+}
+
+function Item({ one, named, fromMs, nowMs }: ItemProps): JSX.Element {
   const words = useWords();
-  const nowMs = useNow();
   const toMs = one.closed_at === null ? nowMs : Date.parse(one.closed_at);
   const age = duration(Math.round(secondsSince(one.opened_at, toMs) ?? 0), words.units);
   const cause = one.steps.findLast((step) => step.cause !== null && step.turn !== "closed")?.cause;
@@ -97,6 +106,7 @@ function Item({ one, named }: { one: Incident; named: boolean }): JSX.Element {
             )}
             <span class="why">{cause == null ? "" : `${cause.topic} ${cause.partition}: ${cause.reason}`}</span>
           </span>
+          <Span fromMs={Date.parse(one.opened_at) - fromMs} toMs={toMs - fromMs} allMs={nowMs - fromMs} status={one.worst} />
           <span class="when">
             <Moment time={one.opened_at} />
             <small class="muted">{one.closed_at === null ? words.incidents.lasts(age) : words.incidents.lasted(age)}</small>
@@ -117,5 +127,15 @@ function Item({ one, named }: { one: Incident; named: boolean }): JSX.Element {
         )}
       </details>
     </li>
+  );
+}
+
+/** When it was, between the beginning of the oldest one and now. */
+function Span({ fromMs, toMs, allMs, status }: { fromMs: number; toMs: number; allMs: number; status: GroupStatus }): JSX.Element {
+  const share = (ms: number) => `${Math.min(100, Math.max(0, (ms / Math.max(allMs, 1)) * 100))}%`;
+  return (
+    <span class={`span ${toneOf(status)}`} aria-hidden="true">
+      <i style={{ insetInlineStart: share(fromMs), width: share(toMs - fromMs) }} />
+    </span>
   );
 }

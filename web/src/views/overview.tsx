@@ -75,6 +75,13 @@ function ClusterCard({ cluster }: { cluster: Cluster }): JSX.Element {
         {words.groupsCount(cluster.group_count)} · {words.topicsCount(cluster.topic_count)}
         {cluster.cluster_id !== null && <span class="mono"> · {cluster.cluster_id}</span>}
       </p>
+      <ul class="queries">
+        {cluster.queries.map((one) => (
+          <li key={one.name} class={one.state === "running" ? "running" : ""}>
+            {one.name} <span class="muted">{one.state}</span>
+          </li>
+        ))}
+      </ul>
       <Troubles cluster={cluster} />
     </section>
   );
@@ -131,7 +138,7 @@ function Troubles({ cluster }: { cluster: Cluster }): JSX.Element | null {
   return lines.length === 0 ? null : <ul class="troubles">{lines}</ul>;
 }
 
-type Placed = GroupSummary & { cluster: string; trail: (number | null)[] | undefined };
+type Placed = GroupSummary & { cluster: string; trail: (number | null)[] | undefined; times: string[] | undefined };
 
 function Attention({ clusters }: { clusters: Cluster[] }): JSX.Element {
   const words = useWords();
@@ -161,7 +168,7 @@ function Attention({ clusters }: { clusters: Cluster[] }): JSX.Element {
 }
 
 function placed(list: GroupList, cluster: string): Placed[] {
-  return list.groups.map((one, i) => ({ ...one, cluster, trail: list.trails?.total_lag[i] }));
+  return list.groups.map((one, i) => ({ ...one, cluster, trail: list.trails?.total_lag[i], times: list.trails?.times }));
 }
 
 function Calm({ clusters, groups }: { clusters: Cluster[]; groups: number }): JSX.Element {
@@ -209,7 +216,7 @@ function Worst({ one, shows }: { one: Placed; shows: boolean }): JSX.Element {
           <Seconds value={one.lag_seconds} />
           <small class="muted">{words.groups.columns.seconds}</small>
         </span>
-        <Spark values={one.trail} status={status} />
+        <Spark values={one.trail} times={one.times} status={status} />
         <span class="how-much since">
           <Age time={one.since} />
           <small class="muted">{words.groups.columns.since}</small>
@@ -235,7 +242,7 @@ function Changes({ clusters }: { clusters: Cluster[] }): JSX.Element | null {
             <li key={`${one.at}${one.cluster}${one.group}`}>
               <Moment time={one.at} />
               <span class="turn">
-                <Status status={one.was} /> <span aria-hidden="true">→</span> <Status status={one.now} />
+                <Status status={one.was} before /> <span aria-hidden="true">→</span> <Status status={one.now} />
               </span>
               <Link to={{ view: "group", cluster: one.cluster, group: one.group }}>{one.group}</Link>
               <span class="why">{one.cause === null ? "" : one.cause.reason}</span>

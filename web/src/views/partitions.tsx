@@ -12,7 +12,7 @@ import { Chart } from "../ui/chart";
 import { Rows, type Column } from "../ui/rows";
 import { Whole } from "../ui/states";
 import { Status } from "../ui/status";
-import { Moment, Panel, Records, Seconds } from "../ui/words";
+import { Lag, Moment, Panel, Records, Seconds } from "../ui/words";
 
 const ROW_PX = 44;
 const HIGHEST_PX = 480;
@@ -30,17 +30,17 @@ export function Partitions({ partitions, chosen, onChoose }: PartitionsProps): J
   const shown = onlyTrouble ? partitions.filter((one) => one.status !== "OK") : partitions;
   const titles = words.groupView.columns;
   const columns: Column[] = [
-    { key: "status", title: titles.status, width: "96px" },
-    { key: "partition", title: titles.partition, width: "minmax(150px, 3fr)" },
-    { key: "lag", title: titles.lag, width: "88px", class: "end" },
-    { key: "seconds", title: titles.seconds, width: "104px", class: "end" },
-    { key: "committed", title: titles.committed, width: "104px", class: "end wide-only" },
-    { key: "end", title: titles.end, width: "104px", class: "end wide-only" },
-    { key: "reads", title: titles.reads, width: "80px", class: "end wide-only" },
-    { key: "writes", title: titles.writes, width: "80px", class: "end wide-only" },
-    { key: "catchUp", title: titles.catchUp, width: "112px", class: "end wide-only" },
-    { key: "age", title: titles.age, width: "104px", class: "end wide-only" },
-    { key: "owner", title: titles.owner, width: "minmax(90px, 1fr)", class: "wide-only" },
+    { key: "status", title: titles.status, width: "96px", narrow: "92px" },
+    { key: "partition", title: titles.partition, width: "minmax(150px, 3fr)", narrow: "minmax(0, 1fr)" },
+    { key: "lag", title: titles.lag, width: "76px", narrow: "88px", end: true },
+    { key: "seconds", title: titles.seconds, width: "100px", end: true, hide: "narrow" },
+    { key: "committed", title: titles.committed, width: "84px", end: true, hide: "mid" },
+    { key: "end", title: titles.end, width: "84px", end: true, hide: "mid" },
+    { key: "reads", title: titles.reads, width: "60px", end: true, hide: "mid" },
+    { key: "writes", title: titles.writes, width: "60px", end: true, hide: "mid" },
+    { key: "catchUp", title: titles.catchUp, width: "92px", end: true, hide: "mid" },
+    { key: "age", title: titles.age, width: "88px", end: true, hide: "mid" },
+    { key: "owner", title: titles.owner, width: "110px", hide: "mid" },
   ];
   const cells = (index: number) => {
     const one = shown[index];
@@ -56,7 +56,7 @@ export function Partitions({ partitions, chosen, onChoose }: PartitionsProps): J
           {told}
         </span>
       </span>,
-      <Records value={one.lag} />,
+      <Lag records={one.lag} seconds={one.lag_seconds ?? one.lag_seconds_at_least} />,
       <Seconds value={one.lag_seconds ?? one.lag_seconds_at_least} atLeast={one.lag_seconds === null} />,
       <Records value={one.committed_offset} />,
       <Records value={one.end_offset} />,

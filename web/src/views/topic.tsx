@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { apiPath } from "../api";
 import { rate, records } from "../format";
+import { readersByBadness } from "../lag";
 import { useLive } from "../live";
 import { Link } from "../navigation";
 import { useWords } from "../settings";
@@ -14,7 +15,12 @@ import { Age, Fact, Panel, Records, Seconds } from "../ui/words";
 
 export function TopicView({ cluster, topic }: { cluster: string; topic: string }): JSX.Element {
   const live = useLive<Topic>(apiPath("clusters", cluster, "topics", topic));
-  return <Whole live={live}>{(found) => <Found one={found} />}</Whole>;
+  return (
+    <>
+      {live.data === null && <h1 class="visually-hidden">{topic}</h1>}
+      <Whole live={live}>{(found) => <Found one={found} />}</Whole>
+    </>
+  );
 }
 
 function Found({ one }: { one: Topic }): JSX.Element {
@@ -77,7 +83,7 @@ function Readers({ one }: { one: Topic }): JSX.Element {
               </tr>
             </thead>
             <tbody>
-              {one.readers.map((reader) => (
+              {[...one.readers].sort(readersByBadness).map((reader) => (
                 <tr key={reader.group}>
                   <td>
                     <Status status={reader.status} />
@@ -111,12 +117,12 @@ function TopicPartitions({ one }: { one: Topic }): JSX.Element {
       id="topic-partition"
       label={words.topics.partitions}
       columns={[
-        { key: "partition", title: words.about.partition, width: "minmax(80px, 1fr)" },
-        { key: "produced", title: words.topics.produced, width: "minmax(80px, 1fr)", class: "end" },
-        { key: "start", title: words.topics.start, width: "minmax(90px, 1fr)", class: "end" },
-        { key: "end", title: words.topics.end, width: "minmax(90px, 1fr)", class: "end" },
-        { key: "leader", title: words.topics.leader, width: "minmax(90px, 1fr)", class: "wide-only" },
-        { key: "transaction", title: words.topics.transaction, width: "minmax(120px, 1fr)", class: "end wide-only" },
+        { key: "partition", title: words.about.partition, width: "minmax(80px, 1fr)", narrow: "minmax(0, 1fr)" },
+        { key: "produced", title: words.topics.produced, width: "minmax(80px, 1fr)", narrow: "minmax(0, 1fr)", end: true },
+        { key: "start", title: words.topics.start, width: "minmax(90px, 1fr)", narrow: "minmax(0, 1fr)", end: true },
+        { key: "end", title: words.topics.end, width: "minmax(90px, 1fr)", narrow: "minmax(0, 1fr)", end: true },
+        { key: "leader", title: words.topics.leader, width: "minmax(90px, 1fr)", hide: "mid" },
+        { key: "transaction", title: words.topics.transaction, width: "minmax(120px, 1fr)", end: true, hide: "mid" },
       ]}
       count={one.partitions.length}
       rowHeight={34}

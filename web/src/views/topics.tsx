@@ -54,9 +54,9 @@ export function TopicsView({ cluster, clusters }: { cluster: string; clusters: s
               id="topic"
               label={words.topics.title}
               columns={[
-                { key: "topic", title: words.topic, width: "minmax(160px, 1fr)" },
-                { key: "partitions", title: words.topics.partitions, width: "112px", class: "end" },
-                { key: "groups", title: words.topics.groups, width: "96px", class: "end" },
+                { key: "topic", title: words.topic, width: "minmax(160px, 1fr)", narrow: "minmax(0, 1fr)" },
+                { key: "partitions", title: words.topics.partitions, width: "112px", narrow: "72px", end: true },
+                { key: "groups", title: words.topics.groups, width: "96px", narrow: "60px", end: true },
               ]}
               count={list.matching}
               rowHeight={ROW_PX}
