@@ -1,7 +1,7 @@
 """Programs that the tests and benchmarks run against Warren: made or fetched once, kept in the cache with Kafka's jars.
 
 Telegraf is built from its Go module with the few plugins that are needed; the others come out of the distribution's
-packages, which are unpacked and not installed; so does the browser. Nothing is there but what was complete and answered.
+packages, which are unpacked and not installed. Nothing is there but what was complete and answered.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ export function useLiveAll<T>(paths: string[], everyMs = EVERY_MS): Live<T[]> {
       if (stopped.signal.aborted || found === null) return;
       setAnswer((before) =>
         found instanceof ApiError
-          ? { data: before.path === key || found.status === 0 ? before.data : null, path: before.path, error: found }
+          ? { data: isPassing(found) ? before.data : null, path: before.path, error: found }
           : { data: found, path: key, error: null },
       );
       timer = window.setTimeout(look, everyMs);
@@ -63,6 +63,11 @@ export function useLiveAll<T>(paths: string[], everyMs = EVERY_MS): Live<T[]> {
   return { ...answer, isOld: answer.path !== key, again: () => setRound((one) => one + 1) };
 }
 
+/** Whether a failure says nothing about what is shown, so that it can stay. */
+function isPassing(error: ApiError): boolean {
+  return error.status === 0 || error.status >= 500;
+}
+
 /** The answers to all; null if nobody waits for them any more. */
 async function asked<T>(paths: string[], signal: AbortSignal): Promise<T[] | ApiError | null> {
   try {
@@ -72,7 +77,7 @@ async function asked<T>(paths: string[], signal: AbortSignal): Promise<T[] | Api
   } catch (error) {
     if (signal.aborted) return null;
     if (!(error instanceof ApiError)) throw error;
-    const isTold = error.status === 0 || error.status === 401 || error.status >= 500;
+    const isTold = isPassing(error) || error.status === 401;
     connection.set({ answeredMs: isTold ? connection.get().answeredMs : Date.now(), failure: isTold ? error : null });
     return error;
   }
