@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.kafka import eventually
 from tests.page.conftest import PATIENCE_MS, Open
 from tests.page.sites import SECRET
 
@@ -82,9 +83,8 @@ def test_what_is_shown_changes_by_itself_and_scrolling_is_kept(shop_url: str, op
     page = open_page(shop_url, viewport={"width": 1360, "height": 400})
     lag = page.locator(".worst-row").filter(has_text="orders-stalled").locator(".how-much").first
     before = lag.inner_text()
-    page.mouse.wheel(0, 120)
-    page.wait_for_function("scrollY > 60")
-    scrolled = page.evaluate("scrollY")
+    page.evaluate("scrollTo(0, 120)")
+    scrolled = eventually(lambda: page.evaluate("scrollY"))
     expect(lag).not_to_have_text(before)
 
     assert page.evaluate("scrollY") == scrolled

@@ -121,7 +121,8 @@ function Freshness(): JSX.Element {
   const { answeredMs, failure } = useStore(connection);
   const nowMs = useNow();
   const age = Math.max(0, Math.round((nowMs - answeredMs) / 1000));
-  const text = failure !== null ? words.live.away : answeredMs === 0 ? words.live.waiting : words.live.updated(duration(age, words.units));
+  const fresh = answeredMs === 0 ? words.live.waiting : words.live.updated(duration(age, words.units));
+  const text = failure === null ? fresh : failure.status === 401 ? words.live.token : words.live.away;
   return (
     <span class={`fresh ${failure === null ? "" : "away"}`}>
       <i aria-hidden="true" />

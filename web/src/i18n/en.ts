@@ -24,6 +24,7 @@ export const en = {
     updated: (age: string) => `updated ${age} ago`,
     waiting: "waiting for Warren",
     away: "no answer",
+    token: "a token is needed",
   },
   status: {
     OK: "OK",

@@ -26,6 +26,7 @@ export const ko: Dictionary = {
     updated: (age) => `${age} 전에 갱신`,
     waiting: "Warren 응답 대기 중",
     away: "응답 없음",
+    token: "토큰 필요",
   },
   status: {
     OK: "정상",

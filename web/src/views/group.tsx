@@ -13,7 +13,7 @@ import { Chart } from "../ui/chart";
 import { Heat } from "../ui/heat";
 import { Whole } from "../ui/states";
 import { Status, toneOf } from "../ui/status";
-import { CopyButton, Fact, Moment, Panel, Records, Seconds } from "../ui/words";
+import { CopyButton, Fact, Panel, Records, Seconds } from "../ui/words";
 import { IncidentItems } from "./incidents";
 import { PartitionWindow, Partitions } from "./partitions";
 import { isAbout, SilenceDialog } from "./silences";
@@ -301,9 +301,6 @@ function Commands({ one }: { one: Group }): JSX.Element {
           </li>
         ))}
       </ul>
-      <p class="muted">
-        <Moment time={one.evaluated_at} />
-      </p>
     </Panel>
   );
 }
