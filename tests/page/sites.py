@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -65,6 +66,14 @@ def _statuses(warren: WarrenProcess) -> dict[str, str]:
     return {one["group"]: one["cause"]["status"] for one in groups if one["cause"]}
 
 
+class Health(NamedTuple):
+    """How a query is doing."""
+
+    state: str = "running"
+    last_error: str = ""
+    restarts: int = 0
+
+
 class Site:
     """A Warren that answers from memory; everything about it can be changed."""
 
@@ -81,14 +90,19 @@ class Site:
         if groups:
             fill(self.state, groups)
         self.clusters = {"big": self.state}
+        self.queries = {"heads-big": Health(), "commits-big": Health()}
         self._alerts = Alerts(self.config, self.clusters, home, now_ms)
-        self._app = make_app(self.clusters, lambda: self.config, now_ms, alerts=self._alerts)
+        self._app = make_app(self.clusters, lambda: self.config, now_ms, lambda: self.queries, alerts=self._alerts)
         self._listener: HttpListener | None = None
         self.start()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/"
+
+    def add_cluster(self, name: str, groups: int) -> None:
+        state = self.clusters[name] = ClusterState(name, Limits(intervals=3), Settings(), {"big": "__consumer_offsets"})
+        fill(state, groups)
 
     def start(self) -> None:
         self._listener = HttpListener(next(iter(self.config.listeners.values())))

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.page.conftest import PATIENCE_MS, Open, Watched
-from tests.page.sites import Site, behind_prefix
+from tests.page.sites import Health, Site, behind_prefix
 from tests.page.test_views import shot, violations
 from warren.serve.access import hash_token
 from warren.serve.page import BUILT
@@ -98,6 +98,29 @@ def test_while_warren_catches_up_it_says_how_far_it_is(site: Site, open_page: Op
     expect(page.locator("[data-cluster=big]")).to_contain_text("12,345 records of the offsets topic to read")
     expect(page.get_by_role("progressbar")).to_be_visible()
     assert violations(page, axe) == []
+
+
+def test_a_cluster_that_cannot_be_reached_is_told_with_the_error(site: Site, open_page: Open, axe: str) -> None:
+    site.queries["heads-big"] = Health("retrying", "no broker answers at 10.0.0.1:9092", 3)
+    page = open_page(site.url)
+
+    expect(page.locator("[data-cluster=big] .ready")).to_have_text("unreachable")
+    expect(page.locator("[data-cluster=big]")).to_contain_text("no broker answers at 10.0.0.1:9092")
+    expect(page.locator("[data-cluster=big]")).to_contain_text("restarted 3 times")
+    assert violations(page, axe) == []
+
+
+def test_of_several_clusters_the_worst_groups_come_together_and_one_is_chosen(site: Site, open_page: Open) -> None:
+    site.add_cluster("small", groups=11)
+    page = open_page(site.url)
+    expect(page.locator(".card")).to_have_count(2)
+    expect(page.locator(".worst-row")).to_have_count(5)
+    expect(page.locator(".worst-row small", has_text="small")).to_have_count(2)
+    page.get_by_role("link", name="Groups").click()
+    page.get_by_label("Cluster").select_option("small")
+
+    expect(page.get_by_role("status").filter(has_text="11 groups")).to_be_visible()
+    assert page.url == f"{site.url}ui/clusters/small/groups"
 
 
 def test_without_groups_the_page_says_what_to_wait_for(tmp_path: Path, open_page: Open, axe: str) -> None:

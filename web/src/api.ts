@@ -32,11 +32,19 @@ export interface Connection {
 }
 export const connection = createStore<Connection>({ answeredMs: 0, failure: null });
 
-export async function ask<T>(path: string, options: { signal?: AbortSignal; method?: string; body?: unknown } = {}): Promise<T> {
+export async function ask<T>(
+  path: string,
+  options: { signal?: AbortSignal; method?: string; body?: unknown } = {},
+): Promise<T> {
   const headers = new Headers({ Accept: "application/json" });
   if (token.get()) headers.set("Authorization", `Bearer ${token.get()}`);
   if (options.body !== undefined) headers.set("Content-Type", "application/json");
-  const request: RequestInit = { method: options.method ?? "GET", headers, cache: "no-store", credentials: "same-origin" };
+  const request: RequestInit = {
+    method: options.method ?? "GET",
+    headers,
+    cache: "no-store",
+    credentials: "same-origin",
+  };
   if (options.body !== undefined) request.body = JSON.stringify(options.body);
   const patience = AbortSignal.timeout(PATIENCE_MS);
   request.signal = options.signal ? AbortSignal.any([options.signal, patience]) : patience;

@@ -143,14 +143,22 @@ function Switches(): JSX.Element {
           {words.state.tokenForget}
         </button>
       )}
-      <select aria-label={words.theme.label} value={chosen} onChange={(event) => theme.set(event.currentTarget.value as Theme)}>
+      <select
+        aria-label={words.theme.label}
+        value={chosen}
+        onChange={(event) => theme.set(event.currentTarget.value as Theme)}
+      >
         {(["auto", "light", "dark"] as const).map((one) => (
           <option key={one} value={one}>
             {words.theme[one]}
           </option>
         ))}
       </select>
-      <select aria-label={words.language} value={spoken} onChange={(event) => language.set(event.currentTarget.value as Language)}>
+      <select
+        aria-label={words.language}
+        value={spoken}
+        onChange={(event) => language.set(event.currentTarget.value as Language)}
+      >
         <option value="en">English</option>
         <option value="ko">한국어</option>
       </select>

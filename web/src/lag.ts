@@ -15,7 +15,10 @@ export function byBadness<T extends GroupSummary & { cluster: string }>(a: T, b:
 }
 
 /** The same order for the groups of one topic. */
-export function readersByBadness<T extends { status: PartitionStatus; total_lag: number; group: string }>(a: T, b: T): number {
+export function readersByBadness<T extends { status: PartitionStatus; total_lag: number; group: string }>(
+  a: T,
+  b: T,
+): number {
   return BADNESS[b.status] - BADNESS[a.status] || b.total_lag - a.total_lag || a.group.localeCompare(b.group);
 }
 
@@ -24,12 +27,20 @@ function badness(cause: Cause | null): number {
 }
 
 /** The kind of trouble says more than ERR. */
-export function shownStatus(one: { status: GroupStatus | null; cause: Cause | null }): PartitionStatus | GroupStatus | null {
+export function shownStatus(one: {
+  status: GroupStatus | null;
+  cause: Cause | null;
+}): PartitionStatus | GroupStatus | null {
   return one.status === "ERR" && one.cause !== null ? one.cause.status : one.status;
 }
 
 /** The line of a sparkline in a box of this size, over time; gaps where nothing is known. */
-export function sparkPath(values: readonly (number | null)[], timesMs: readonly number[], width: number, height: number): string {
+export function sparkPath(
+  values: readonly (number | null)[],
+  timesMs: readonly number[],
+  width: number,
+  height: number,
+): string {
   const known = values.filter((one): one is number => one !== null);
   if (known.length === 0) return "";
   const [low, high] = [Math.min(...known), Math.max(...known)];

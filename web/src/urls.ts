@@ -23,8 +23,10 @@ export function parsePath(path: string): View {
   const single = SINGLE.find((one) => one === first);
   if (single !== undefined && cluster === undefined) return { view: single };
   if (first !== "clusters" || cluster === undefined) return { view: "nothing" };
-  if (kind === "groups") return name === undefined ? { view: "groups", cluster } : { view: "group", cluster, group: name };
-  if (kind === "topics") return name === undefined ? { view: "topics", cluster } : { view: "topic", cluster, topic: name };
+  if (kind === "groups")
+    return name === undefined ? { view: "groups", cluster } : { view: "group", cluster, group: name };
+  if (kind === "topics")
+    return name === undefined ? { view: "topics", cluster } : { view: "topic", cluster, topic: name };
   return { view: "nothing" };
 }
 
@@ -57,7 +59,15 @@ function decoded(part: string): string {
 
 export const STATUSES = ["ERR", "WARN", "OK"] as const;
 export const TYPES = ["classic", "consumer", "simple", "share", "streams"] as const;
-export const SORTS = ["severity", "name", "total_lag", "lag_seconds", "lost_records", "since", "partition_count"] as const;
+export const SORTS = [
+  "severity",
+  "name",
+  "total_lag",
+  "lag_seconds",
+  "lost_records",
+  "since",
+  "partition_count",
+] as const;
 export type Sort = (typeof SORTS)[number];
 
 /** What the list of groups shows; the address keeps it. */

@@ -4,12 +4,24 @@ import type { GroupSummary, PartitionCommits, PartitionStatus } from "../src/typ
 
 function group(name: string, status: PartitionStatus, lag: number, cluster = "a"): GroupSummary & { cluster: string } {
   const cause = { topic: "orders", partition: 0, status, rule: "", reason: "" };
-  return { group: name, cluster, cause, total_lag: lag, status: status === "OK" || status === "WARN" ? status : "ERR" } as GroupSummary & { cluster: string };
+  return {
+    group: name,
+    cluster,
+    cause,
+    total_lag: lag,
+    status: status === "OK" || status === "WARN" ? status : "ERR",
+  } as GroupSummary & { cluster: string };
 }
 
 describe("groups of several clusters", () => {
   it("come with the worst first, then the highest lag, then by name", () => {
-    const sorted = [group("d", "WARN", 9), group("c", "STOP", 1), group("b", "STOP", 5), group("a", "REWIND", 0), group("a2", "STOP", 1)].sort(byBadness);
+    const sorted = [
+      group("d", "WARN", 9),
+      group("c", "STOP", 1),
+      group("b", "STOP", 5),
+      group("a", "REWIND", 0),
+      group("a2", "STOP", 1),
+    ].sort(byBadness);
     expect(sorted.map((one) => one.group)).toEqual(["a", "b", "a2", "c", "d"]);
   });
   it("of one topic have the same order", () => {
@@ -29,7 +41,8 @@ describe("groups of several clusters", () => {
 describe("a sparkline", () => {
   it("goes from the first moment to the last, by time and not by number", () =>
     expect(sparkPath([0, 5, 10], [0, 75, 100], 100, 12)).toBe("M0 11L75 6L100 1"));
-  it("has a gap where nothing is known", () => expect(sparkPath([0, null, 10], [0, 50, 100], 100, 12)).toBe("M0 11M100 1"));
+  it("has a gap where nothing is known", () =>
+    expect(sparkPath([0, null, 10], [0, 50, 100], 100, 12)).toBe("M0 11M100 1"));
   it("of nothing unread lies on the ground", () => expect(sparkPath([0, 0], [0, 1], 100, 12)).toBe("M0 11L100 11"));
   it("that stays lies in the middle", () => expect(sparkPath([7, 7], [0, 1], 100, 12)).toBe("M0 6L100 6"));
   it("of nothing is empty", () => expect(sparkPath([null], [0], 100, 12)).toBe(""));

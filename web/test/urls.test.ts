@@ -17,10 +17,15 @@ describe("addresses", () => {
   ];
   it.each(views)("of $view lead back to it", (view) => expect(parsePath(pathOf(view))).toEqual(view));
 
-  it.each(["ui/xyz", "ui/clusters", "ui/clusters/a", "ui/clusters/a/brokers", "ui/clusters/a/groups/b/c", "x", "ui/about/us"])(
-    "%s is nothing",
-    (path) => expect(parsePath(path)).toEqual({ view: "nothing" }),
-  );
+  it.each([
+    "ui/xyz",
+    "ui/clusters",
+    "ui/clusters/a",
+    "ui/clusters/a/brokers",
+    "ui/clusters/a/groups/b/c",
+    "x",
+    "ui/about/us",
+  ])("%s is nothing", (path) => expect(parsePath(path)).toEqual({ view: "nothing" }));
 
   it("with a broken escape are taken as they are", () =>
     expect(parsePath("ui/clusters/a/groups/100%")).toEqual({ view: "group", cluster: "a", group: "100%" }));
@@ -33,10 +38,13 @@ describe("addresses", () => {
 
 describe("filters", () => {
   it("survive the address", () => {
-    const filter = parseFilter(new URLSearchParams("status=ERR&status=WARN&type=share&name=a%26b&topic=t&owner=o&sort=name&reverse=true"));
+    const filter = parseFilter(
+      new URLSearchParams("status=ERR&status=WARN&type=share&name=a%26b&topic=t&owner=o&sort=name&reverse=true"),
+    );
     expect(parseFilter(filterQuery(filter))).toEqual(filter);
   });
-  it("that are as usual are not in the address", () => expect(filterQuery(parseFilter(new URLSearchParams())).toString()).toBe(""));
+  it("that are as usual are not in the address", () =>
+    expect(filterQuery(parseFilter(new URLSearchParams())).toString()).toBe(""));
   it("that API v1 would refuse are left out", () =>
     expect(filterQuery(parseFilter(new URLSearchParams("status=BAD&type=odd&sort=colour"))).toString()).toBe(""));
   it("are turned on and off", () => {
@@ -49,5 +57,6 @@ describe("sorting", () => {
   const usual = parseFilter(new URLSearchParams());
   it("by another column begins with the highest", () =>
     expect(sortedBy({ ...usual, reverse: true }, "total_lag")).toMatchObject({ sort: "total_lag", reverse: false }));
-  it("by the same column again turns round", () => expect(sortedBy(usual, "severity")).toMatchObject({ sort: "severity", reverse: true }));
+  it("by the same column again turns round", () =>
+    expect(sortedBy(usual, "severity")).toMatchObject({ sort: "severity", reverse: true }));
 });

@@ -15,8 +15,10 @@ describe("rows that can be seen", () => {
 });
 
 describe("the page that is asked for", () => {
-  it("is the same while scrolling a little", () => expect(pageFor({ first: 3, end: 30 })).toEqual(pageFor({ first: 20, end: 47 })));
-  it("covers all rows that can be seen", () => expect(pageFor({ first: 990, end: 1_020 })).toEqual({ offset: 950, limit: 100 }));
+  it("is the same while scrolling a little", () =>
+    expect(pageFor({ first: 3, end: 30 })).toEqual(pageFor({ first: 20, end: 47 })));
+  it("covers all rows that can be seen", () =>
+    expect(pageFor({ first: 990, end: 1_020 })).toEqual({ offset: 950, limit: 100 }));
   it("is never empty", () => expect(pageFor({ first: 0, end: 0 })).toEqual({ offset: 0, limit: 50 }));
 });
 

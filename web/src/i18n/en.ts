@@ -80,7 +80,8 @@ export const en = {
     tokenUse: "Use this token",
     tokenForget: "Forget the token",
     noClusters: "No cluster is configured",
-    noClustersText: "Add a [cluster.NAME] section to the configuration, or start with: warren run --bootstrap HOST:PORT",
+    noClustersText:
+      "Add a [cluster.NAME] section to the configuration, or start with: warren run --bootstrap HOST:PORT",
     noGroups: "No group yet",
     noGroupsText: "Groups appear within a second of their first commit.",
     noMatch: "No group fits these filters",
@@ -146,7 +147,8 @@ export const en = {
     partitions: "Partitions",
     heat: "Heat map",
     heatText: "Lag of each partition at its last commits: the stronger the colour, the more. A row can be clicked.",
-    heatLabel: (n: number) => `Heat map of the lag of ${count(n, "partition", "partitions")} over time; the table has the numbers`,
+    heatLabel: (n: number) =>
+      `Heat map of the lag of ${count(n, "partition", "partitions")} over time; the table has the numbers`,
     heatMore: (shown: number, all: number) => `The first ${shown} of ${all} partitions.`,
     window: (where: string) => `Commits of ${where}`,
     windowText: "What the verdict on this partition is made of.",

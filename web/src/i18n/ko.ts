@@ -93,7 +93,8 @@ export const ko: Dictionary = {
   overview: {
     title: "개요",
     fine: "모두 정상입니다",
-    fineText: (groups, clusters) => (clusters === 1 ? `${groups}, 문제 없음.` : `클러스터 ${clusters}개에 ${groups}, 문제 없음.`),
+    fineText: (groups, clusters) =>
+      clusters === 1 ? `${groups}, 문제 없음.` : `클러스터 ${clusters}개에 ${groups}, 문제 없음.`,
     attention: "확인 필요",
     attentionMore: (n) => `문제 그룹 ${count(n, "개")} 더`,
     changes: "최근 변경",

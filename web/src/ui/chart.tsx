@@ -19,7 +19,10 @@ export interface Line {
 
 const HEIGHT = 220;
 /** Where an axis of durations may be divided. */
-const STEPS_S = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800];
+const STEPS_S = [
+  0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800,
+  604800,
+];
 
 export function Chart({ label, timesMs, lines }: { label: string; timesMs: number[]; lines: Line[] }): JSX.Element {
   const words = useWords();
@@ -68,16 +71,26 @@ function options(element: HTMLElement, lines: Line[], words: ReturnType<typeof u
     ticks: { show: false },
     size: side === 3 ? 56 : 84,
     ...(unit === "seconds" ? { incrs: STEPS_S } : {}),
-    values: (_, splits) => splits.map((one) => (unit === "records" ? compact(one, words.locale) : duration(one, words.units))),
+    values: (_, splits) =>
+      splits.map((one) => (unit === "records" ? compact(one, words.locale) : duration(one, words.units))),
   });
   const units = [...new Set(lines.map((one) => one.unit))];
   return {
     width: element.clientWidth || 600,
     height: HEIGHT,
     cursor: { drag: { x: false, y: false }, points: { size: 7 } },
-    scales: Object.fromEntries(units.map((unit) => [unit, { range: (_: uPlot, low: number, high: number) => limits(low, high, unit) }])),
+    scales: Object.fromEntries(
+      units.map((unit) => [unit, { range: (_: uPlot, low: number, high: number) => limits(low, high, unit) }]),
+    ),
     axes: [
-      { stroke: ink, grid: { show: false }, ticks: { show: false }, values: (_, splits) => splits.map((one) => clock(one * 1000)), space: 80, size: 32 },
+      {
+        stroke: ink,
+        grid: { show: false },
+        ticks: { show: false },
+        values: (_, splits) => splits.map((one) => clock(one * 1000)),
+        space: 80,
+        size: 32,
+      },
       ...units.map((unit, i) => axis(unit, i === 0 ? 3 : 1)),
     ],
     series: [
@@ -91,7 +104,8 @@ function options(element: HTMLElement, lines: Line[], words: ReturnType<typeof u
         points: { show: one.values.length < 30, size: 5 },
         spanGaps: one.unit === "seconds",
         // Of the newest point, as long as no other one is pointed at.
-        value: (plot, value: number | null, line, at) => write(one.unit, at == null ? (plot.data[line]?.at(-1) ?? null) : value),
+        value: (plot, value: number | null, line, at) =>
+          write(one.unit, at == null ? (plot.data[line]?.at(-1) ?? null) : value),
       })),
     ],
   };
@@ -100,7 +114,7 @@ function options(element: HTMLElement, lines: Line[], words: ReturnType<typeof u
 /** Lag begins at 0; offsets, which are large and near each other, where they begin. */
 function limits(low: number | null, high: number | null, _unit: Line["unit"]): [number, number] {
   if (low === null || high === null) return [0, 1];
-  const isFarFromZero = low > 0 && (high - low) < low * 0.5;
+  const isFarFromZero = low > 0 && high - low < low * 0.5;
   const bottom = isFarFromZero ? low - (high - low) * 0.1 : 0;
   return [bottom, Math.max(high + (high - bottom) * 0.08, bottom + 1)];
 }

@@ -61,24 +61,27 @@ export function Heat({ windows, nowMs, onChoose }: HeatProps): JSX.Element {
   return (
     <div class="heat">
       <div class="heat-map">
-      {rowHeight >= LABELLED_ROW && (
-        <ul class="heat-names" aria-hidden="true">
-          {windows.map((one) => (
-            <li key={`${one.topic} ${one.partition}`} style={{ height: `${rowHeight}px`, lineHeight: `${rowHeight}px` }}>
-              {one.topic} {one.partition}
-            </li>
-          ))}
-        </ul>
-      )}
-      <canvas
-        ref={canvas}
-        role="img"
-        aria-label={words.groupView.heatLabel(windows.length)}
-        style={{ height: `${height}px` }}
-        onMouseMove={tell}
-        onMouseLeave={() => setTold("")}
-        onClick={choose}
-      />
+        {rowHeight >= LABELLED_ROW && (
+          <ul class="heat-names" aria-hidden="true">
+            {windows.map((one) => (
+              <li
+                key={`${one.topic} ${one.partition}`}
+                style={{ height: `${rowHeight}px`, lineHeight: `${rowHeight}px` }}
+              >
+                {one.topic} {one.partition}
+              </li>
+            ))}
+          </ul>
+        )}
+        <canvas
+          ref={canvas}
+          role="img"
+          aria-label={words.groupView.heatLabel(windows.length)}
+          style={{ height: `${height}px` }}
+          onMouseMove={tell}
+          onMouseLeave={() => setTold("")}
+          onClick={choose}
+        />
       </div>
       <div class="heat-foot muted">
         <span>{clock(map.fromMs)}</span>

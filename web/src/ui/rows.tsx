@@ -60,7 +60,8 @@ export function Rows(props: RowsProps): JSX.Element {
   const moveTo = (row: number) => {
     setActive(row);
     const element = scroller.current;
-    if (element !== null) element.scrollTop = scrollTo(row, element.scrollTop, element.clientHeight - rowHeight, rowHeight);
+    if (element !== null)
+      element.scrollTop = scrollTo(row, element.scrollTop, element.clientHeight - rowHeight, rowHeight);
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.target !== scroller.current) return;
@@ -78,8 +79,14 @@ export function Rows(props: RowsProps): JSX.Element {
 
   const templates = {
     "--wide": columns.map((one) => one.width).join(" "),
-    "--mid": columns.filter((one) => one.hide !== "mid").map((one) => one.width).join(" "),
-    "--narrow": columns.filter((one) => one.hide === undefined).map((one) => one.narrow ?? one.width).join(" "),
+    "--mid": columns
+      .filter((one) => one.hide !== "mid")
+      .map((one) => one.width)
+      .join(" "),
+    "--narrow": columns
+      .filter((one) => one.hide === undefined)
+      .map((one) => one.narrow ?? one.width)
+      .join(" "),
   };
   const isThere = active >= range.first && active < range.end;
   return (
@@ -140,11 +147,17 @@ function isPlain(event: MouseEvent): boolean {
 
 function Head({ column }: { column: Column }): JSX.Element {
   return (
-    <div role="columnheader" class={cellClass(column)} aria-sort={column.sorted ?? (column.onSort ? "none" : undefined)}>
+    <div
+      role="columnheader"
+      class={cellClass(column)}
+      aria-sort={column.sorted ?? (column.onSort ? "none" : undefined)}
+    >
       {column.onSort ? (
         <button type="button" class="sort" onClick={column.onSort}>
           {column.title}
-          <span aria-hidden="true">{column.sorted === undefined ? "" : column.sorted === "ascending" ? " ↑" : " ↓"}</span>
+          <span aria-hidden="true">
+            {column.sorted === undefined ? "" : column.sorted === "ascending" ? " ↑" : " ↓"}
+          </span>
         </button>
       ) : (
         column.title

@@ -15,9 +15,19 @@ interface SparkProps {
 }
 
 export function Spark({ values = [], times = [], status }: SparkProps): JSX.Element {
-  const path = sparkPath(values, times.map((one) => Date.parse(one)), WIDTH, HEIGHT);
+  const path = sparkPath(
+    values,
+    times.map((one) => Date.parse(one)),
+    WIDTH,
+    HEIGHT,
+  );
   return (
-    <svg class={`spark ${toneOf(status)}`} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+    <svg
+      class={`spark ${toneOf(status)}`}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
       <path d={path} />
     </svg>
   );

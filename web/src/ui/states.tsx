@@ -8,7 +8,11 @@ import { Link } from "../navigation";
 import { useWords } from "../settings";
 import { useStore } from "../store";
 
-export function Message(props: { title: string; children?: ComponentChildren; tone?: "calm" | "warn" | "err" }): JSX.Element {
+export function Message(props: {
+  title: string;
+  children?: ComponentChildren;
+  tone?: "calm" | "warn" | "err";
+}): JSX.Element {
   return (
     <div class={`message ${props.tone ?? "calm"}`}>
       <Burrow />
@@ -90,7 +94,12 @@ export function TokenForm(): JSX.Element {
     <form class="token" onSubmit={use}>
       <label>
         <span>{words.state.tokenLabel}</span>
-        <input type="password" autoComplete="off" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        <input
+          type="password"
+          autoComplete="off"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
       </label>
       <button type="submit">{words.state.tokenUse}</button>
     </form>

@@ -13,8 +13,12 @@ const SHAPES: Record<AnyStatus | "none", JSX.Element> = {
   STOP: <rect x="2.500" y="2.500" width="11" height="11" rx="1" />,
   STALL: <path d="M3 2.500h3.600v11H3Zm6.400 0H13v11H9.400Z" />,
   REWIND: <path d="M8 2.500v11L1.200 8Zm6.800 0v11L8 8Z" />,
-  NOTFOUND: <path d="m3.500 2 4.500 4.500L12.500 2 14 3.500 9.500 8l4.500 4.500-1.500 1.500L8 9.500 3.500 14 2 12.500 6.500 8 2 3.500Z" />,
-  none: <circle cx="8" cy="8" r="4.500" fill="none" stroke="currentColor" stroke-width="2" stroke-dasharray="2.500 2" />,
+  NOTFOUND: (
+    <path d="m3.500 2 4.500 4.500L12.500 2 14 3.500 9.500 8l4.500 4.500-1.500 1.500L8 9.500 3.500 14 2 12.500 6.500 8 2 3.500Z" />
+  ),
+  none: (
+    <circle cx="8" cy="8" r="4.500" fill="none" stroke="currentColor" stroke-width="2" stroke-dasharray="2.500 2" />
+  ),
 };
 
 export function toneOf(status: Shown): "ok" | "warn" | "err" | "none" {

@@ -10,9 +10,9 @@ export function Records({ value }: { value: number | null | undefined }): JSX.El
   return <span class="number">{records(value, useWords().locale)}</span>;
 }
 
-export function Seconds({ value, atLeast }: { value: number | null | undefined; atLeast?: boolean }): JSX.Element {
+export function Seconds({ value, orMore }: { value: number | null | undefined; orMore?: boolean }): JSX.Element {
   const text = duration(value, useWords().units);
-  return <span class="number">{atLeast && value != null ? `≥ ${text}` : text}</span>;
+  return <span class="number">{orMore && value != null ? `≥ ${text}` : text}</span>;
 }
 
 /** Records, and on a phone the time below them: elsewhere that has a column of its own. */
@@ -49,7 +49,12 @@ export function Moment({ time }: { time: string }): JSX.Element {
   );
 }
 
-export function Panel(props: { title: string; aside?: ComponentChildren; children: ComponentChildren; class?: string }): JSX.Element {
+export function Panel(props: {
+  title: string;
+  aside?: ComponentChildren;
+  children: ComponentChildren;
+  class?: string;
+}): JSX.Element {
   return (
     <section class={`panel ${props.class ?? ""}`}>
       <header>
@@ -61,7 +66,15 @@ export function Panel(props: { title: string; aside?: ComponentChildren; childre
   );
 }
 
-export function Fact({ label, children, note }: { label: string; children: ComponentChildren; note?: ComponentChildren }): JSX.Element {
+export function Fact({
+  label,
+  children,
+  note,
+}: {
+  label: string;
+  children: ComponentChildren;
+  note?: ComponentChildren;
+}): JSX.Element {
   return (
     <div class="fact">
       <dt>{label}</dt>

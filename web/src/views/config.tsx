@@ -20,7 +20,12 @@ export function ConfigView(): JSX.Element {
         <span class="muted">{words.config.text}</span>
       </header>
       <div class="filters" role="search">
-        <Typed label={words.config.search} value={text} onType={(key) => keep(new URLSearchParams(key ? { key } : {}))} wide />
+        <Typed
+          label={words.config.search}
+          value={text}
+          onType={(key) => keep(new URLSearchParams(key ? { key } : {}))}
+          wide
+        />
       </div>
       <Whole live={live}>
         {(found) => {
@@ -35,7 +40,10 @@ export function ConfigView(): JSX.Element {
 function fitting({ sections }: ConfigAnswer, text: string): ConfigAnswer["sections"] {
   const wanted = text.toLowerCase();
   return sections
-    .map((one) => ({ ...one, keys: one.keys.filter(({ key }) => `${one.section}.${key}`.toLowerCase().includes(wanted)) }))
+    .map((one) => ({
+      ...one,
+      keys: one.keys.filter(({ key }) => `${one.section}.${key}`.toLowerCase().includes(wanted)),
+    }))
     .filter((one) => one.keys.length > 0);
 }
 
@@ -50,7 +58,9 @@ function Sections({ sections }: Pick<ConfigAnswer, "sections">): JSX.Element {
             {one.keys.map(({ key, value }) => (
               <div key={key}>
                 <dt>{key}</dt>
-                <dd>{value === null || value === "" ? <span class="muted">{words.config.notSet}</span> : written(value)}</dd>
+                <dd>
+                  {value === null || value === "" ? <span class="muted">{words.config.notSet}</span> : written(value)}
+                </dd>
               </div>
             ))}
           </dl>

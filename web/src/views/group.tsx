@@ -34,18 +34,24 @@ function Found({ one }: { one: Group }): JSX.Element {
   const words = useWords();
   const { query } = usePlace();
   const chosen = chosenPartition(one, query);
-  const choose = (topic: string, partition: number) => keep(new URLSearchParams({ topic, partition: String(partition) }));
+  const choose = (topic: string, partition: number) =>
+    keep(new URLSearchParams({ topic, partition: String(partition) }));
   const hasPartitions = one.partitions.length > 0;
   return (
     <div class="page">
       <Verdict one={one} />
       {hasPartitions && <LagChart one={one} />}
       {hasPartitions && (
-        <Panel title={words.groupView.partitions} aside={<span class="muted">{words.partitionsCount(one.partition_count)}</span>}>
+        <Panel
+          title={words.groupView.partitions}
+          aside={<span class="muted">{words.partitionsCount(one.partition_count)}</span>}
+        >
           <Partitions cluster={one.cluster} partitions={one.partitions} chosen={chosen} onChoose={choose} />
         </Panel>
       )}
-      {chosen !== null && <PartitionWindow cluster={one.cluster} group={one.group} topic={chosen.topic} partition={chosen.partition} />}
+      {chosen !== null && (
+        <PartitionWindow cluster={one.cluster} group={one.group} topic={chosen.topic} partition={chosen.partition} />
+      )}
       {hasPartitions && <HeatPanel one={one} onChoose={choose} />}
       <div class="columns">
         <Members members={one.members} />
@@ -163,7 +169,9 @@ function Silencing({ one }: { one: Group }): JSX.Element {
   const active = live.data?.silences.find((each) => each.state === "active" && isAbout(each, one));
   return (
     <span class="silencing">
-      {active !== undefined && <span class="badge">{words.groupView.silenced(new Date(active.until).toLocaleString(words.locale))}</span>}
+      {active !== undefined && (
+        <span class="badge">{words.groupView.silenced(new Date(active.until).toLocaleString(words.locale))}</span>
+      )}
       <button type="button" class="quiet" onClick={() => setAsking(true)}>
         {words.groupView.silence}
       </button>
@@ -196,7 +204,13 @@ function LagChart({ one }: { one: Group }): JSX.Element {
               timesMs={trail.times.map((at) => Date.parse(at))}
               lines={[
                 { label: words.groupView.lag, unit: "records", colour: "--line-1", values: trail.total_lag },
-                { label: words.groupView.seconds, unit: "seconds", colour: "--line-2", values: trail.lag_seconds, dashed: true },
+                {
+                  label: words.groupView.seconds,
+                  unit: "seconds",
+                  colour: "--line-2",
+                  values: trail.lag_seconds,
+                  dashed: true,
+                },
               ]}
             />
           )
@@ -206,9 +220,18 @@ function LagChart({ one }: { one: Group }): JSX.Element {
   );
 }
 
-function HeatPanel({ one, onChoose }: { one: Group; onChoose: (topic: string, partition: number) => void }): JSX.Element {
+function HeatPanel({
+  one,
+  onChoose,
+}: {
+  one: Group;
+  onChoose: (topic: string, partition: number) => void;
+}): JSX.Element {
   const words = useWords();
-  const live = useLive<WindowList>(`${apiPath("clusters", one.cluster, "groups", one.group, "windows")}?limit=${MOST_WINDOWS}`, 5_000);
+  const live = useLive<WindowList>(
+    `${apiPath("clusters", one.cluster, "groups", one.group, "windows")}?limit=${MOST_WINDOWS}`,
+    5_000,
+  );
   return (
     <Panel title={words.groupView.heat}>
       <p class="muted">{words.groupView.heatText}</p>
@@ -250,7 +273,9 @@ function Members({ members }: { members: Member[] }): JSX.Element {
                     {one.instance_id !== null && <small class="muted"> {one.instance_id}</small>}
                   </td>
                   <td class="mono">{one.host}</td>
-                  <td class="mono">{one.assigned.map((at) => `${at.topic ?? at.topic_id ?? ""} ${spans(at.partitions)}`).join(", ")}</td>
+                  <td class="mono">
+                    {one.assigned.map((at) => `${at.topic ?? at.topic_id ?? ""} ${spans(at.partitions)}`).join(", ")}
+                  </td>
                 </tr>
               ))}
             </tbody>
@@ -280,7 +305,11 @@ function Incidents({ cluster, group }: { cluster: string; group: string }): JSX.
     <Panel title={words.groupView.incidents}>
       <Whole live={live}>
         {({ incidents }) =>
-          incidents.length === 0 ? <p class="muted after">{words.groupView.noIncidents}</p> : <IncidentItems incidents={incidents} named={false} />
+          incidents.length === 0 ? (
+            <p class="muted after">{words.groupView.noIncidents}</p>
+          ) : (
+            <IncidentItems incidents={incidents} named={false} />
+          )
         }
       </Whole>
     </Panel>

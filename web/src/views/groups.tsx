@@ -47,7 +47,8 @@ export function GroupsView({ cluster, clusters }: { cluster: string; clusters: s
         )}
         {clusters.length === 1 && <span class="muted">{cluster}</span>}
         <span class="muted" role="status">
-          {list !== null && words.groups.matching(records(list.matching, words.locale), records(counted(list), words.locale))}
+          {list !== null &&
+            words.groups.matching(records(list.matching, words.locale), records(counted(list), words.locale))}
         </span>
         <span class="hint muted">{words.groups.keys}</span>
       </header>
@@ -61,7 +62,14 @@ export function GroupsView({ cluster, clusters }: { cluster: string; clusters: s
       ) : list.matching === 0 ? (
         <NoGroups isFiltered={filterQuery({ ...filter, sort: "severity", reverse: false }).size > 0} />
       ) : (
-        <Table cluster={cluster} list={list} offset={offsetIn(live.path)} filter={filter} onChange={change} onRange={setRange} />
+        <Table
+          cluster={cluster}
+          list={list}
+          offset={offsetIn(live.path)}
+          filter={filter}
+          onChange={change}
+          onRange={setRange}
+        />
       )}
     </div>
   );
@@ -123,7 +131,13 @@ function Filters({ filter, onChange, counts }: FiltersProps): JSX.Element {
   }, []);
   return (
     <div class="filters" role="search">
-      <Typed inputRef={search} label={words.groups.search} value={filter.name} onType={(name) => onChange({ ...filter, name })} wide />
+      <Typed
+        inputRef={search}
+        label={words.groups.search}
+        value={filter.name}
+        onType={(name) => onChange({ ...filter, name })}
+        wide
+      />
       <fieldset class="chips">
         <legend class="visually-hidden">{words.groups.statusFilter}</legend>
         {STATUSES.map((one) => (
@@ -143,7 +157,9 @@ function Filters({ filter, onChange, counts }: FiltersProps): JSX.Element {
       <select
         aria-label={words.groups.typeFilter}
         value={filter.type[0] ?? ""}
-        onChange={(event) => onChange({ ...filter, type: event.currentTarget.value ? [event.currentTarget.value] : [] })}
+        onChange={(event) =>
+          onChange({ ...filter, type: event.currentTarget.value ? [event.currentTarget.value] : [] })
+        }
       >
         <option value="">{`${words.groups.typeFilter}: ${words.all}`}</option>
         {TYPES.map((one) => (
@@ -230,7 +246,14 @@ function Table({ cluster, list, offset, filter, onChange, onRange }: TableProps)
     { key: "seconds", title: titles.seconds, width: "110px", end: true, hide: "narrow", ...sorting("lag_seconds") },
     { key: "trail", title: titles.trail, width: "136px", hide: "mid" },
     { key: "since", title: titles.since, width: "110px", end: true, hide: "mid", ...sorting("since") },
-    { key: "partitions", title: titles.partitions, width: "96px", end: true, hide: "mid", ...sorting("partition_count") },
+    {
+      key: "partitions",
+      title: titles.partitions,
+      width: "96px",
+      end: true,
+      hide: "mid",
+      ...sorting("partition_count"),
+    },
   ];
   const cells = (index: number) => {
     const one = list.groups[index - offset];

@@ -106,17 +106,26 @@ function Item({ one, named, fromMs, nowMs }: ItemProps): JSX.Element {
             )}
             <span class="why">{cause == null ? "" : `${cause.topic} ${cause.partition}: ${cause.reason}`}</span>
           </span>
-          <Span fromMs={Date.parse(one.opened_at) - fromMs} toMs={toMs - fromMs} allMs={nowMs - fromMs} status={one.worst} />
+          <Span
+            fromMs={Date.parse(one.opened_at) - fromMs}
+            toMs={toMs - fromMs}
+            allMs={nowMs - fromMs}
+            status={one.worst}
+          />
           <span class="when">
             <Moment time={one.opened_at} />
-            <small class="muted">{one.closed_at === null ? words.incidents.lasts(age) : words.incidents.lasted(age)}</small>
+            <small class="muted">
+              {one.closed_at === null ? words.incidents.lasts(age) : words.incidents.lasted(age)}
+            </small>
           </span>
         </summary>
         <ol class="steps" aria-label={words.incidents.steps}>
           {one.steps.map((step, i) => (
             <li key={i}>
               <Moment time={step.at} /> <Status status={step.status} /> {words.incidents.turns[step.turn]}
-              <span class="why">{step.cause === null ? "" : ` ${step.cause.topic} ${step.cause.partition}: ${step.cause.reason}`}</span>
+              <span class="why">
+                {step.cause === null ? "" : ` ${step.cause.topic} ${step.cause.partition}: ${step.cause.reason}`}
+              </span>
             </li>
           ))}
         </ol>
@@ -131,7 +140,17 @@ function Item({ one, named, fromMs, nowMs }: ItemProps): JSX.Element {
 }
 
 /** When it was, between the beginning of the oldest one and now. */
-function Span({ fromMs, toMs, allMs, status }: { fromMs: number; toMs: number; allMs: number; status: GroupStatus }): JSX.Element {
+function Span({
+  fromMs,
+  toMs,
+  allMs,
+  status,
+}: {
+  fromMs: number;
+  toMs: number;
+  allMs: number;
+  status: GroupStatus;
+}): JSX.Element {
   const share = (ms: number) => `${Math.min(100, Math.max(0, (ms / Math.max(allMs, 1)) * 100))}%`;
   return (
     <span class={`span ${toneOf(status)}`} aria-hidden="true">

@@ -75,8 +75,20 @@ function Table({ notifiers }: Pick<NotifierList, "notifiers">): JSX.Element {
               <td class={`end ${one.failed > 0 ? "err-text" : ""}`}>
                 <Records value={one.failed} />
               </td>
-              <td class="end">{one.last_sent_at === null ? <span class="muted">{words.notifiers.never}</span> : <Age time={one.last_sent_at} ago />}</td>
-              <td class="end">{one.last_failed_at === null ? <span class="muted">{words.notifiers.never}</span> : <Age time={one.last_failed_at} ago />}</td>
+              <td class="end">
+                {one.last_sent_at === null ? (
+                  <span class="muted">{words.notifiers.never}</span>
+                ) : (
+                  <Age time={one.last_sent_at} ago />
+                )}
+              </td>
+              <td class="end">
+                {one.last_failed_at === null ? (
+                  <span class="muted">{words.notifiers.never}</span>
+                ) : (
+                  <Age time={one.last_failed_at} ago />
+                )}
+              </td>
               <td class="why">{one.last_error}</td>
             </tr>
           ))}

@@ -119,7 +119,10 @@ function Troubles({ cluster }: { cluster: Cluster }): JSX.Element | null {
       </li>,
     );
   }
-  if (cluster.restored_at !== null) lines.push(<li key="restored">{words.overview.restored(new Date(cluster.restored_at).toLocaleString(words.locale))}</li>);
+  if (cluster.restored_at !== null)
+    lines.push(
+      <li key="restored">{words.overview.restored(new Date(cluster.restored_at).toLocaleString(words.locale))}</li>,
+    );
   if (Math.abs(cluster.clock_skew_seconds) >= NOTABLE_SKEW_S)
     lines.push(<li key="skew">{words.overview.skew(duration(cluster.clock_skew_seconds, words.units))}</li>);
   if (cluster.stale_partitions.length > 0)
@@ -128,7 +131,8 @@ function Troubles({ cluster }: { cluster: Cluster }): JSX.Element | null {
         {words.overview.stale(cluster.stale_partitions.length)}
       </li>,
     );
-  if (undecodable > 0) lines.push(<li key="poison">{words.overview.undecodable(records(undecodable, words.locale))}</li>);
+  if (undecodable > 0)
+    lines.push(<li key="poison">{words.overview.undecodable(records(undecodable, words.locale))}</li>);
   for (const one of failing)
     lines.push(
       <li key={one.name} class="err">
@@ -142,7 +146,9 @@ type Placed = GroupSummary & { cluster: string; trail: (number | null)[] | undef
 
 function Attention({ clusters }: { clusters: Cluster[] }): JSX.Element {
   const words = useWords();
-  const paths = clusters.map((one) => `${apiPath("clusters", one.name, "groups")}?status=ERR&status=WARN&limit=${SHOWN}&trail=true`);
+  const paths = clusters.map(
+    (one) => `${apiPath("clusters", one.name, "groups")}?status=ERR&status=WARN&limit=${SHOWN}&trail=true`,
+  );
   const live = useLiveAll<GroupList>(paths);
   if (live.data === null) return <Loading rows={4} />;
   const all = live.data.flatMap((list, i) => placed(list, clusters[i]?.name ?? ""));
@@ -160,7 +166,9 @@ function Attention({ clusters }: { clusters: Cluster[] }): JSX.Element {
       </ol>
       {inTrouble > worst.length && first !== undefined && (
         <p class="after">
-          <Link to={{ view: "groups", cluster: first.name }}>{words.overview.attentionMore(inTrouble - worst.length)}</Link>
+          <Link to={{ view: "groups", cluster: first.name }}>
+            {words.overview.attentionMore(inTrouble - worst.length)}
+          </Link>
         </p>
       )}
     </Panel>
@@ -168,7 +176,12 @@ function Attention({ clusters }: { clusters: Cluster[] }): JSX.Element {
 }
 
 function placed(list: GroupList, cluster: string): Placed[] {
-  return list.groups.map((one, i) => ({ ...one, cluster, trail: list.trails?.total_lag[i], times: list.trails?.times }));
+  return list.groups.map((one, i) => ({
+    ...one,
+    cluster,
+    trail: list.trails?.total_lag[i],
+    times: list.trails?.times,
+  }));
 }
 
 function Calm({ clusters, groups }: { clusters: Cluster[]; groups: number }): JSX.Element {

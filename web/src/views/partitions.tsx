@@ -57,14 +57,23 @@ export function Partitions({ partitions, chosen, onChoose }: PartitionsProps): J
         </span>
       </span>,
       <Lag records={one.lag} seconds={one.lag_seconds ?? one.lag_seconds_at_least} />,
-      <Seconds value={one.lag_seconds ?? one.lag_seconds_at_least} atLeast={one.lag_seconds === null} />,
+      <Seconds value={one.lag_seconds ?? one.lag_seconds_at_least} orMore={one.lag_seconds === null} />,
       <Records value={one.committed_offset} />,
       <Records value={one.end_offset} />,
       <span class="number">{rate(one.consumed_per_second, words.locale)}</span>,
       <span class="number">{rate(one.produced_per_second, words.locale)}</span>,
-      one.lag === 0 ? <Seconds value={0} /> : one.catch_up_seconds === null ? <span class="muted">{words.groupView.never}</span> : <Seconds value={one.catch_up_seconds} />,
+      one.lag === 0 ? (
+        <Seconds value={0} />
+      ) : one.catch_up_seconds === null ? (
+        <span class="muted">{words.groupView.never}</span>
+      ) : (
+        <Seconds value={one.catch_up_seconds} />
+      ),
       <Seconds value={one.commit_age_seconds} />,
-      <span class="clip mono" title={one.owner === null ? "" : `${one.owner.client_id} ${one.owner.host} ${one.owner.member_id}`}>
+      <span
+        class="clip mono"
+        title={one.owner === null ? "" : `${one.owner.client_id} ${one.owner.host} ${one.owner.member_id}`}
+      >
         {one.owner?.client_id ?? "–"}
       </span>,
     ];
@@ -74,7 +83,11 @@ export function Partitions({ partitions, chosen, onChoose }: PartitionsProps): J
     <>
       {partitions.some((one) => one.status !== "OK") && (
         <label class="check">
-          <input type="checkbox" checked={onlyTrouble} onChange={(event) => setOnlyTrouble(event.currentTarget.checked)} />
+          <input
+            type="checkbox"
+            checked={onlyTrouble}
+            onChange={(event) => setOnlyTrouble(event.currentTarget.checked)}
+          />
           {words.groupView.onlyTrouble}
         </label>
       )}

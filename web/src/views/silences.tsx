@@ -23,7 +23,15 @@ export function isAbout(silence: Silence, group: Pick<Group, "cluster" | "group"
   }
 }
 
-export function SilenceDialog({ cluster, group, onClose }: { cluster: string; group: string; onClose: () => void }): JSX.Element {
+export function SilenceDialog({
+  cluster,
+  group,
+  onClose,
+}: {
+  cluster: string;
+  group: string;
+  onClose: () => void;
+}): JSX.Element {
   const words = useWords();
   const dialog = useRef<HTMLDialogElement>(null);
   const [seconds, setSeconds] = useState("3600");
@@ -124,7 +132,13 @@ export function Silences(): JSX.Element {
         </div>
       )}
       <Whole live={live}>
-        {({ silences }) => (silences.length === 0 ? <p class="muted after">{words.silence.none}</p> : <Table silences={silences} onRemove={(id) => void remove(id)} />)}
+        {({ silences }) =>
+          silences.length === 0 ? (
+            <p class="muted after">{words.silence.none}</p>
+          ) : (
+            <Table silences={silences} onRemove={(id) => void remove(id)} />
+          )
+        }
       </Whole>
     </Panel>
   );

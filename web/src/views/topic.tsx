@@ -26,7 +26,10 @@ export function TopicView({ cluster, topic }: { cluster: string; topic: string }
 function Found({ one }: { one: Topic }): JSX.Element {
   const words = useWords();
   const rates = one.partitions.flatMap((each) => (each.produced_per_second === null ? [] : [each.produced_per_second]));
-  const kept = one.partitions.reduce((sum, each) => sum + Math.max(0, (each.end_offset ?? 0) - (each.log_start ?? 0)), 0);
+  const kept = one.partitions.reduce(
+    (sum, each) => sum + Math.max(0, (each.end_offset ?? 0) - (each.log_start ?? 0)),
+    0,
+  );
   return (
     <div class="page">
       <header class="verdict none">
@@ -38,7 +41,12 @@ function Found({ one }: { one: Topic }): JSX.Element {
         </div>
         <dl class="facts">
           <Fact label={words.topics.producedAll}>
-            {rates.length === 0 ? "–" : rate(rates.reduce((sum, each) => sum + each, 0), words.locale)}
+            {rates.length === 0
+              ? "–"
+              : rate(
+                  rates.reduce((sum, each) => sum + each, 0),
+                  words.locale,
+                )}
           </Fact>
           <Fact label={words.topics.partitions}>{records(one.partitions.length, words.locale)}</Fact>
           <Fact label={words.topics.kept}>{records(kept, words.locale)}</Fact>
@@ -118,7 +126,13 @@ function TopicPartitions({ one }: { one: Topic }): JSX.Element {
       label={words.topics.partitions}
       columns={[
         { key: "partition", title: words.about.partition, width: "minmax(80px, 1fr)", narrow: "minmax(0, 1fr)" },
-        { key: "produced", title: words.topics.produced, width: "minmax(80px, 1fr)", narrow: "minmax(0, 1fr)", end: true },
+        {
+          key: "produced",
+          title: words.topics.produced,
+          width: "minmax(80px, 1fr)",
+          narrow: "minmax(0, 1fr)",
+          end: true,
+        },
         { key: "start", title: words.topics.start, width: "minmax(90px, 1fr)", narrow: "minmax(0, 1fr)", end: true },
         { key: "end", title: words.topics.end, width: "minmax(90px, 1fr)", narrow: "minmax(0, 1fr)", end: true },
         { key: "leader", title: words.topics.leader, width: "minmax(90px, 1fr)", hide: "mid" },
@@ -135,7 +149,11 @@ function TopicPartitions({ one }: { one: Topic }): JSX.Element {
           <span class="number">{rate(found.produced_per_second, words.locale)}</span>,
           <Records value={found.log_start} />,
           <Records value={found.end_offset} />,
-          found.has_leader ? <span class="muted">{words.topics.hasLeader}</span> : <b class="err-text">{words.topics.noLeader}</b>,
+          found.has_leader ? (
+            <span class="muted">{words.topics.hasLeader}</span>
+          ) : (
+            <b class="err-text">{words.topics.noLeader}</b>
+          ),
           <Age time={found.open_transaction_since} />,
         ];
       }}

@@ -30,7 +30,11 @@ export function TopicsView({ cluster, clusters }: { cluster: string; clusters: s
       <header class="title">
         <h1>{words.topics.title}</h1>
         {clusters.length > 1 ? (
-          <select aria-label={words.cluster} value={cluster} onChange={(event) => go({ view: "topics", cluster: event.currentTarget.value })}>
+          <select
+            aria-label={words.cluster}
+            value={cluster}
+            onChange={(event) => go({ view: "topics", cluster: event.currentTarget.value })}
+          >
             {clusters.map((one) => (
               <option key={one}>{one}</option>
             ))}
@@ -43,7 +47,12 @@ export function TopicsView({ cluster, clusters }: { cluster: string; clusters: s
         </span>
       </header>
       <div class="filters" role="search">
-        <Typed label={words.topics.search} value={name} onType={(text) => keep(new URLSearchParams(text ? { name: text } : {}))} wide />
+        <Typed
+          label={words.topics.search}
+          value={name}
+          onType={(text) => keep(new URLSearchParams(text ? { name: text } : {}))}
+          wide
+        />
       </div>
       <Whole live={live}>
         {(list) =>
@@ -69,7 +78,11 @@ export function TopicsView({ cluster, clusters }: { cluster: string; clusters: s
                     {one.topic}
                   </Link>,
                   <Records value={one.partition_count} />,
-                  one.group_count === 0 ? <span class="muted">0</span> : <span class="number">{records(one.group_count, words.locale)}</span>,
+                  one.group_count === 0 ? (
+                    <span class="muted">0</span>
+                  ) : (
+                    <span class="number">{records(one.group_count, words.locale)}</span>
+                  ),
                 ];
               }}
               onOpen={(index) => {
