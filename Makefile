@@ -27,7 +27,8 @@ test:  ## run every test, against real brokers
 	$(SETUP) --dev --kafka 4.3.1 3.9.2 --programs telegraf prometheus alertmanager chromium
 	@PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web test
 	@$(BIN)/python -m pytest tests/unit tests/property --numprocesses 2 --dist worksteal
-	@exec $(BIN)/python -m pytest tests/spark tests/integration tests/page
+	@$(BIN)/python -m pytest tests/spark tests/integration
+	@exec $(BIN)/python -m pytest tests/page
 
 chaos:  ## kill it again and again under load, and try examples that no run has tried; takes a quarter of an hour
 	$(SETUP) --dev --kafka 4.3.1
