@@ -24,9 +24,11 @@ run:  ## run Warren: make run CONFIG=directory-of-warren.toml
 	@exec $(BIN)/warren run --config-dir "$(CONFIG)"
 
 test:  ## run every test, against real brokers
-	$(SETUP) --dev --kafka 4.3.1 3.9.2 --programs telegraf prometheus alertmanager
+	$(SETUP) --dev --kafka 4.3.1 3.9.2 --programs telegraf prometheus alertmanager chromium
+	@PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web test
 	@$(BIN)/python -m pytest tests/unit tests/property --numprocesses 2 --dist worksteal
-	@exec $(BIN)/python -m pytest tests/spark tests/integration
+	@$(BIN)/python -m pytest tests/spark tests/integration
+	@exec $(BIN)/python -m pytest tests/page
 
 chaos:  ## kill it again and again under load, and try examples that no run has tried; takes a quarter of an hour
 	$(SETUP) --dev --kafka 4.3.1
@@ -47,5 +49,6 @@ bench:  ## measure speed and memory
 	@exec $(BIN)/python -m benchmarks
 
 clean:  ## remove what was generated here; downloads in the cache stay
+	@rm -rf web/node_modules src/warren/serve/static
 	@rm -rf .venv .warren .mypy_cache .pytest_cache .ruff_cache .hypothesis .fuzz dist build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

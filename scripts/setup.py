@@ -1,4 +1,4 @@
-"""Makes everything that `make` needs: the virtual environment, a Java where there is none, Kafka's jars, programs.
+"""Makes everything that `make` needs: the virtual environment, a Java where there is none, the page, jars, programs.
 
 Run by the machine's own Python with the standard library alone. A second run finds its stamps, does nothing and needs
 no network. What the tools say goes to .venv/setup.log, without the addresses of the places they asked.
@@ -22,9 +22,13 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOG = VENV / "setup.log"
+WEB = ROOT / "web"
+PAGE = ROOT / "src" / "warren" / "serve" / "static" / "index.html"
+OLDEST_NODE = (20, 19)
 
 NO_SPACE = "No space left on device"
 SILENCE = ("ConnectionError", "Timeout", "timed out", "ProxyError", "SSLError", "Max retries", "from versions: none")
+NO_REGISTRY = ("ENOTFOUND", "ETIMEDOUT", "ECONNREFUSED", "ECONNRESET", "EAI_AGAIN", "network")
 ADDRESS = re.compile(r"\w+://\S+|(?<=host=)'[^']*'")
 
 
@@ -63,7 +67,8 @@ def parse_options() -> argparse.Namespace:
 def plan(options: argparse.Namespace) -> list[Callable[[str], None]]:
     """The steps in their order; each takes the label it prints when it has something to do."""
     packages, kafka = partial(install_packages, dev=options.dev), partial(fetch_kafka, versions=options.kafka)
-    steps: list[Callable[[str], None]] = [make_environment, packages, provide_java, make_archive]
+    page = partial(build_page, must=options.dev)
+    steps: list[Callable[[str], None]] = [make_environment, packages, provide_java, make_archive, page]
     programs = partial(provide_programs, names=options.programs)
     steps += [kafka] if options.kafka else []
     steps += [install_fuzzer] if options.fuzz else []
@@ -148,6 +153,63 @@ def make_archive(label: str) -> None:
         print(f"{label} it could not be made, so Spark starts slower (see {LOG})")
         return
     stamp("archive", key)
+
+
+def build_page(label: str, must: bool) -> None:
+    """Build the web page from web/; Warren runs without it too, so it is a failure only where it `must` be there."""
+    key = fingerprint(page_sources())
+    has_tools = (WEB / "node_modules").exists() or not must  # the tests need them, too
+    if PAGE.exists() and has_tools and is_stamped("page", key):
+        return
+    print(f"{label} web page", flush=True)
+    try:
+        environment = environment_with_node(label)
+        npm(environment, "ci")
+        npm(environment, "run", "build")
+    except SetupFailedError as error:
+        if must:
+            raise
+        print(f"{label} it could not be built, so Warren has no page: {error}")
+        return
+    stamp("page", key)
+
+
+def page_sources() -> list[str]:
+    """Everything that the page is made of."""
+    top = [path for path in WEB.iterdir() if path.is_file()]
+    found = [*top, *(path for path in (WEB / "src").rglob("*") if path.is_file())]
+    return sorted(str(path.relative_to(ROOT)) for path in found)
+
+
+def environment_with_node(label: str) -> dict[str, str]:
+    """An environment with a Node.js that is new enough: the machine's, or one from the package index."""
+    ours = {**os.environ, "PATH": f"{PYTHON.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    for environment in (dict(os.environ), ours):
+        if is_new_enough_node(environment):
+            return environment
+    pip(f"{label} Node.js", "-r", "requirements-node.txt")
+    return ours
+
+
+def is_new_enough_node(environment: dict[str, str]) -> bool:
+    node = shutil.which("node", path=environment.get("PATH"))
+    if node is None or shutil.which("npm", path=environment.get("PATH")) is None:
+        return False
+    said = subprocess.run([node, "--version"], env=environment, capture_output=True, text=True, check=False).stdout
+    found = re.match(r"v(\d+)\.(\d+)", said)
+    return found is not None and (int(found[1]), int(found[2])) >= OLDEST_NODE
+
+
+def npm(environment: dict[str, str], *arguments: str) -> None:
+    command = [str(shutil.which("npm", path=environment["PATH"])), *arguments]
+    done = subprocess.run(command, cwd=WEB, env=environment, capture_output=True, text=True, check=False)
+    lines = (done.stdout + done.stderr).splitlines()
+    log(lines)
+    if done.returncode and any(sign in line for line in lines for sign in NO_REGISTRY):
+        message = f"npm's packages cannot be reached; check the network or the proxy and try again (see {LOG})"
+        raise SetupFailedError(message)
+    if done.returncode:
+        raise SetupFailedError(explain(lines))
 
 
 def fetch_kafka(label: str, versions: Sequence[str]) -> None:

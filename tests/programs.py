@@ -124,6 +124,47 @@ def _unpack_alertmanager(target: Path) -> None:
     patched.chmod(0o755)
 
 
+def _unpack_chromium(target: Path) -> None:
+    """A browser needs dozens of libraries: those that the machine does not have are fetched along with it."""
+    hint = "It takes a Debian or one of its kind."
+    apt = _tool("apt-get", "chromium cannot be fetched: there is no `apt-get`.", hint)
+    dpkg = _tool("dpkg-deb", "chromium cannot be unpacked: there is no `dpkg-deb`.", hint)
+    with tempfile.TemporaryDirectory() as scratch:
+        for package in _download_all(apt, "chromium", Path(scratch)):
+            _run([dpkg, "-x", str(package), str(target)], Path(scratch), "chromium cannot be unpacked")
+    started = _executable(target, "chromium")  # Debian's looks for the real one where it would be installed
+    started.parent.mkdir(parents=True, exist_ok=True)
+    started.unlink(missing_ok=True)
+    started.write_text(UNPACKED if (target / "usr" / "lib" / "chromium").exists() else INSTALLED)
+    started.chmod(0o755)
+
+
+UNPACKED = """#!/bin/sh
+root=$(cd "$(dirname "$0")/../.." && pwd)
+for each in "$root"/usr/lib/*-linux-* "$root"/usr/lib/*-linux-*/pulseaudio "$root"/lib/*-linux-*; do
+  LD_LIBRARY_PATH="$each:$LD_LIBRARY_PATH"
+done
+export LD_LIBRARY_PATH
+exec "$root/usr/lib/chromium/chromium" "$@"
+"""
+INSTALLED = """#!/bin/sh
+exec /usr/bin/chromium "$@"
+"""
+"""Where the machine has it already there is nothing to fetch."""
+
+
+def _download_all(apt: str, package: str, into: Path) -> list[Path]:
+    """Fetch a package with everything that it needs and this machine has not; nothing is installed."""
+    lists, archives = into / "lists", into / "archives"
+    (lists / "partial").mkdir(parents=True)
+    (archives / "partial").mkdir(parents=True)
+    ours = ["-qq", "-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={into}", "-o", "Debug::NoLocking=1"]
+    what = f"{package} cannot be fetched"
+    _run([apt, *ours, "update"], into, what)
+    _run([apt, *ours, "install", "-y", "--download-only", "--no-install-recommends", package], into, what)
+    return sorted(archives.glob("*.deb"))
+
+
 TELEGRAF = Program(
     name="telegraf",
     doing="building telegraf, which takes some minutes",
@@ -134,8 +175,9 @@ TELEGRAF = Program(
 PROMETHEUS = Program("prometheus", "fetching Prometheus", _unpack("prometheus"), ("prometheus", "promtool"))
 ALERTMANAGER = Program("alertmanager", "fetching Alertmanager", _unpack_alertmanager, ("alertmanager",))
 """It must be started in its own directory, `home`."""
+CHROMIUM = Program("chromium", "fetching Chromium", _unpack_chromium, ("chromium",))
 WRK = Program("wrk", "fetching wrk", _unpack("wrk", "libluajit-5.1-2"), ("wrk",))
-PROGRAMS = {one.name: one for one in (TELEGRAF, PROMETHEUS, ALERTMANAGER, WRK)}
+PROGRAMS = {one.name: one for one in (TELEGRAF, PROMETHEUS, ALERTMANAGER, CHROMIUM, WRK)}
 
 
 def provide(program: Program, report: Report) -> Path:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from warren.places.looks import Difference, Mark
 from warren.poison import PoisonLog
 from warren.progress import STALE_AFTER_MS, Polled, Read, Reading, Staleness, own_group
 from warren.rules.clock import ClockSkew
-from warren.rules.evaluation import Evaluation, RowPolicy, causes, evaluate, row_policy
+from warren.rules.evaluation import Evaluation, RowPolicy, ages_s, causes, evaluate, max_of_group, row_policy
 from warren.rules.listing import (
     GroupPage,
     Selection,
@@ -43,6 +43,7 @@ from warren.rules.standing import Change, Standing, Standings, note_statuses, re
 from warren.rules.survey import Survey, shown_by, survey
 from warren.rules.verdict import GroupVerdict, facts_of, judge_group
 from warren.snapshots import Header, SnapshotError, SnapshotReader, SnapshotWriter
+from warren.trails import Look, Trail, Trails
 from warren.windows import snapshot
 from warren.windows.commit_rows import CommitRows, commits_of_one_group
 from warren.windows.labels import Owner
@@ -60,6 +61,9 @@ ROUNDS = 100
 
 FRESH_MS = 1_000
 """An evaluation of all groups is good for so long: pages and lists that are asked for together share it."""
+
+AGED_ROWS = 200_000
+"""How old unread records are takes about a microsecond for each row: of more rows it is noted only now and then."""
 
 _POOL = ThreadPoolExecutor(2, "judge")
 """NumPy lets other threads run while it computes: two judge a large cluster in little more than half the time."""
@@ -109,6 +113,7 @@ class ClusterState:
         self._poison_log = PoisonLog(name)
         self._reading = Reading(offsets_topics, stale_after_ms, polled)
         self._standings = Standings()
+        self._trails = Trails()
         self._clock_skew = ClockSkew()
         self._row_policies: dict[str, RowPolicy] = {}
         self._evaluations: dict[str, Evaluation] = {}
@@ -460,6 +465,11 @@ class ClusterState:
         with self._lock:
             return list(reversed(self._standings.changes))
 
+    def trail_of(self, groups: Sequence[str], most: int) -> Trail:
+        """How the lag of these groups has gone since the start, in at most so many moments of the last hour."""
+        with self._lock:
+            return self._trails.of(groups, most)
+
     @property
     def is_evaluated(self) -> bool:
         """Whether everything was judged since the start; what is remembered from before may no longer hold."""
@@ -524,11 +534,25 @@ class ClusterState:
             self._is_evaluated = True
             note_statuses(self._windows, evaluation)
             turns = self._standings.update(evaluation)
+            self._trails.add(self._look(evaluation))
             there = [turn.code for turn in turns if turn.code >= 0]
             found = dict(zip(there, causes(self._windows, evaluation, there, self.settings), strict=True))
             changes = [Change(evaluation.now_ms, one.group, one.was, one.now, found.get(one.code)) for one in turns]
             self._standings.changes.extend(changes)
             return changes
+
+    def _look(self, evaluation: Evaluation) -> Look:
+        """How far behind each group is; the lock is held."""
+        is_shown = evaluation.group_status > 0
+        lag_s = np.full(len(evaluation.names), np.nan)
+        if len(evaluation.row) <= AGED_ROWS or self._trails.wants_seconds(evaluation.now_ms):
+            lag_s = max_of_group(evaluation, ages_s(self._windows, evaluation))
+        return Look(
+            at_ms=evaluation.now_ms,
+            names=evaluation.names,
+            lag=np.where(is_shown, evaluation.total_lag, np.nan).astype(np.float32),
+            lag_s=np.where(is_shown & (lag_s >= 0), lag_s, np.nan).astype(np.float32),
+        )
 
     def _evaluation(self, now_ms: int, rule_set: str = "") -> Evaluation:
         """A fresh evaluation of everything; the lock is held."""

@@ -999,11 +999,15 @@ def test_operations_have_names_that_clients_can_use(document: dict[str, Any]) ->
         "get_cluster",
         "list_groups",
         "get_group",
+        "get_trail",
+        "list_windows",
         "get_partition",
         "list_topics",
         "get_topic",
         "list_changes",
         "get_pipeline",
+        "get_config",
+        "get_about",
         "list_incidents",
         "get_incident",
         "list_silences",
@@ -1060,6 +1064,7 @@ def test_the_page_about_the_api_has_every_endpoint(document: dict[str, Any]) -> 
     "model",
     [
         *("Cluster", "GroupSummary", "Partition", "WindowEntry", "Reader", "Change"),
+        *("Trail", "ListTrails", "PartitionCommits", "WindowList", "ConfigSection", "About"),
         *("Incident", "IncidentStep", "IncidentCause", "Silence", "NewSilence", "Notifier", "NotifierList"),
     ],
 )

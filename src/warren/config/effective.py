@@ -36,6 +36,12 @@ def effective(loaded: Loaded) -> Iterator[Effective]:
             yield Effective(".".join(path), name, masked(value), origin)
 
 
+def sections(config: Config) -> Iterator[tuple[str, dict[str, object]]]:
+    """All sections by name, with their keys; secrets are masked."""
+    for path, section in _sections(config):
+        yield ".".join(path), {name: masked(value) for name, value in _keys(section)}
+
+
 def masked(value: object) -> object:
     """A value that may be shown: what is secret is only told to be there."""
     if isinstance(value, SecretStr):

@@ -73,7 +73,7 @@ def play(stage: Stage, directory: Path) -> None:
 
 def introduce(url: str) -> None:
     """Say where to look."""
-    say(f"\nOpen {url}/v3/kafka/{CLUSTER}/consumer, or try:\n", style="bold")
+    say(f"\nOpen {url}/ in a browser, or try:\n", style="bold")
     for path in ("orders-slow/lag", "orders-stopped/status", "orders-healthy/lag"):
         say(f"  curl {url}/v3/kafka/{CLUSTER}/consumer/{path}")
     say("\nEach group needs half a minute to show its state. Ctrl-C stops everything.\n")

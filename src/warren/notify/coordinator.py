@@ -334,4 +334,4 @@ def _body(cluster: str, group: str, verdict: GroupVerdict | None) -> dict[str, o
 def _link(page_url: str, cluster: str, group: str) -> str:
     if not page_url:
         return ""
-    return f"{page_url.rstrip('/')}/api/v1/clusters/{quote(cluster, safe='')}/groups/{quote(group, safe='')}"
+    return f"{page_url.rstrip('/')}/ui/clusters/{quote(cluster, safe='')}/groups/{quote(group, safe='')}"

@@ -27,6 +27,7 @@ from warren.serve.counts import RequestCounts
 from warren.serve.cycle import RawHeaders, whole_answer
 from warren.serve.kitchen import Kitchen
 from warren.serve.metrics import Metrics
+from warren.serve.page import Page
 from warren.serve.rendered import Rendered, RenderedAnswers
 from warren.serve.router import Found, Outcome, decode_path
 from warren.serve.v1.routes import Queries, make_v1
@@ -113,6 +114,7 @@ class Site:
         )
         self._rendered = RenderedAnswers(clusters)
         self._kitchen = Kitchen()
+        self._page = Page()
         self._access: tuple[Config, Access] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -152,6 +154,10 @@ class Site:
         path = decode_path(exchange.raw_path)
         if path is None:
             await exchange.reply(self._written(bad_request()))
+            return
+        page = self._page.answer(exchange.method, exchange.raw_path, dict(exchange.scope["headers"]))
+        if page is not None:  # also for those without a token: it knows nothing, and asks for one
+            await exchange.reply(self._written(page))
             return
         is_free = access.is_open and exchange.method not in CHANGES
         permit = Permit() if is_free else access.check(exchange.method, path, exchange.client)

@@ -315,7 +315,7 @@ def partition(
         "restored_at": time_or_null(state.restored_ms),
         **_partition(one),
         "window_size": state.intervals,
-        "window": [_entry(entry) for entry in one.entries],
+        "window": [entry(each) for each in one.entries],
     }
 
 
@@ -369,12 +369,13 @@ def _owner(owner: Owner) -> models.Owner | None:
     }
 
 
-def _entry(entry: Entry) -> models.WindowEntry:
+def entry(one: Entry) -> models.WindowEntry:
+    """One commit of a window."""
     return {
-        "offset": entry.offset,
-        "committed_at": time_or_null(entry.timestamp_ms),
-        "observed_at": time(entry.observed_ms),
-        "lag": entry.lag,
+        "offset": one.offset,
+        "committed_at": time_or_null(one.timestamp_ms),
+        "observed_at": time(one.observed_ms),
+        "lag": one.lag,
     }
 
 

@@ -5,7 +5,7 @@ Answers are typed dictionaries, not classes: a list holds thousands, and to chec
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
@@ -210,12 +210,23 @@ class GroupSummary(TypedDict):
     cause: Annotated[Cause | None, says("Null if there are no offsets to judge it by.")]
 
 
+class ListTrails(TypedDict):
+    """How the total lag of the groups of a list has gone over the last hour."""
+
+    times: Annotated[list[Time], says("About forty moments, oldest first.")]
+    total_lag: Annotated[
+        list[list[int | None]],
+        says("For each group of the list its total lag at each of these, to seven digits; null if it was not known."),
+    ]
+
+
 class GroupList(Judged):
     """A page of groups."""
 
     matching: Annotated[int, says("So many groups were selected, on all pages.")]
     by_status: Annotated[StatusCounts, says("Of all groups of the cluster, whatever was selected.")]
     groups: list[GroupSummary]
+    trails: NotRequired[Annotated[ListTrails, says("With `trail=true`: how the lag of each has gone.")]]
     next: NextPage
 
 

@@ -39,6 +39,7 @@ class GroupQuery(BaseModel):
     reverse: bool = says("Sort the other way round.", default=False)
     limit: int = says("At most so many groups.", default=100, ge=1, le=MOST_ITEMS)
     offset: int = says("Leave out so many groups from the start.", default=0, ge=0)
+    trail: bool = says("Tell of each group how its lag has gone over the last hour.", default=False)
     rules: RuleSetName | None = says("Judge all groups by this rule set instead of their own.", default=None)
 
 

@@ -18,7 +18,8 @@ from warren.model import Status
 from warren.notify.service import Alerts
 from warren.rules.listing import Selection, pattern_of
 from warren.rules.verdict import GroupVerdict
-from warren.serve.v1 import answers, models
+from warren.serve.v1 import answers, models, trails
+from warren.serve.v1.about import AboutApi, add_about_routes
 from warren.serve.v1.alerts import AlertsApi, ConfigNow, add_alert_routes
 from warren.serve.v1.answers import QueryHealth
 from warren.serve.v1.endpoints import add_get
@@ -33,6 +34,7 @@ from warren.serve.v1.errors import (
     topic_not_used,
 )
 from warren.serve.v1.parameters import ChangeQuery, GroupQuery, TopicQuery
+from warren.serve.v1.trail_models import Trail, WindowList, WindowQuery
 from warren.serve.v1.words import Only, RuleSetName
 from warren.state import ClusterState
 
@@ -86,11 +88,14 @@ def make_v1(
     add_get(app, cluster, api.get_cluster, "One cluster")
     add_get(app, f"{cluster}/groups", api.list_groups, "Groups of a cluster, filtered and sorted")
     add_get(app, group, api.get_group, "One group with its partitions")
+    add_get(app, f"{group}/trail", api.get_trail, "How the lag of a group has gone")
+    add_get(app, f"{group}/windows", api.list_windows, "Windows of the partitions of a group")
     add_get(app, partition, api.get_partition, "One partition of a group with its window")
     add_get(app, f"{cluster}/topics", api.list_topics, "Topics of a cluster")
     add_get(app, f"{cluster}/topics/{{topic}}", api.get_topic, "One topic and the groups that use it")
     add_get(app, f"{cluster}/changes", api.list_changes, "Changes of status, newest first")
     add_get(app, "/pipeline", api.get_pipeline, "The queries that bring the data")
+    add_about_routes(app, AboutApi(clusters, config))
     if alerts is not None:
         add_alert_routes(app, AlertsApi(alerts, clusters, config, now_ms))
     return app
@@ -138,7 +143,8 @@ class _Api:
         state = self._cluster(cluster)
         page = state.list_groups(_selection(query), now_ms=self._now_ms(), rule_set=query.rules or "")
         next_page = _next_page(request, query, page.matching)
-        return answers.group_list(state, page, rule_set=query.rules, next_page=next_page)
+        found = answers.group_list(state, page, rule_set=query.rules, next_page=next_page)
+        return trails.with_trails(state, found) if query.trail else found
 
     def get_group(
         self,
@@ -152,6 +158,22 @@ class _Api:
             return answers.group_without_offsets(state, group, now_ms=now_ms)
         verdicts = {name: _judged(state, group, now_ms, name) for name in RuleSetName}
         return answers.group(state, verdicts, now_ms=now_ms, only_trouble=only is Only.TROUBLE)
+
+    def get_trail(self, cluster: ClusterName, group: GroupName) -> Trail:
+        """The group's lag in records and seconds over the last hour, as far back as Warren has watched."""
+        state = self._cluster(cluster)
+        if group not in state.groups_without_offsets():
+            _judged(state, group, self._now_ms())
+        return trails.trail(state, group)
+
+    def list_windows(
+        self, request: Request, cluster: ClusterName, group: GroupName, query: Annotated[WindowQuery, Query()]
+    ) -> WindowList:
+        """The commits that the partitions of a group are judged by, many partitions at once."""
+        state, now_ms = self._cluster(cluster), self._now_ms()
+        verdict = _judged(state, group, now_ms)
+        next_page = _next_page(request, query, len(trails.selected(verdict, query)))
+        return trails.windows(state, verdict, query, now_ms=now_ms, next_page=next_page)
 
     def get_partition(
         self, cluster: ClusterName, group: GroupName, topic: TopicName, partition: PartitionNumber
@@ -230,7 +252,7 @@ def _selection(query: GroupQuery) -> Selection:
     )
 
 
-def _next_page(request: Request, query: GroupQuery | TopicQuery, matching: int) -> str | None:
+def _next_page(request: Request, query: GroupQuery | TopicQuery | WindowQuery, matching: int) -> str | None:
     """Only the query: it holds also behind a proxy that puts something before the path."""
     offset = query.offset + query.limit
     if offset >= matching:

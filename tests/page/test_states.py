@@ -1,0 +1,183 @@
+"""The page when things are not as usual: no token, no answer, nothing there, behind a proxy, in a hidden tab."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.page.conftest import PATIENCE_MS, Open, Watched
+from tests.page.sites import Health, Site, behind_prefix
+from tests.page.test_views import shot, violations
+from warren.serve.access import hash_token
+from warren.serve.page import BUILT
+from warren.serve.page import Page as Files
+
+expect.set_options(timeout=PATIENCE_MS)
+
+TOKEN = "a-token-that-only-this-test-knows"
+LARGEST_BYTES = 150_000
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    running = Site(tmp_path, groups=30)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def closed_site(tmp_path: Path) -> Iterator[Site]:
+    hashes = [hash_token(TOKEN)]
+    running = Site(tmp_path, groups=3, security={"read-tokens": hashes, "write-tokens": hashes})
+    yield running
+    running.close()
+
+
+def test_a_token_is_asked_for_and_kept_in_the_tab(closed_site: Site, watched: Watched, axe: str) -> None:
+    watched.expected = ("401",)
+    page = watched.open(closed_site.url)
+    expect(page.get_by_role("heading", name="This Warren asks for a token")).to_be_visible()
+    expect(page.get_by_text("read-tokens")).to_be_visible()
+    shot(page, "token-light")
+    assert violations(page, axe) == []
+    page.get_by_label("Token").fill("wrong")
+    page.get_by_role("button", name="Use this token").click()
+    expect(page.get_by_text("The token is not known.")).to_be_visible()
+    page.get_by_label("Token").fill(TOKEN)
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-cluster=big]")).to_be_visible()
+    page.reload()
+    expect(page.locator("[data-cluster=big]")).to_be_visible()
+    assert page.evaluate("sessionStorage.getItem('warren.token')") == TOKEN
+    page.get_by_role("button", name="Forget the token").click()
+
+    expect(page.get_by_role("heading", name="This Warren asks for a token")).to_be_visible()
+
+
+def test_when_warren_is_away_the_page_says_so_and_comes_back_by_itself(site: Site, watched: Watched, axe: str) -> None:
+    watched.expected = ("ERR_CONNECTION", "ERR_EMPTY", "Failed to load")
+    page = watched.open(site.url + "ui/clusters/big/groups")
+    expect(page.locator("[role=gridcell] .name").first).to_be_visible()
+    site.stop()
+    expect(page.get_by_role("alert")).to_contain_text("Warren does not answer. Shown is what was known last.")
+    expect(page.locator("[role=gridcell] .name").first).to_be_visible()
+    shot(page, "away-light")
+    assert violations(page, axe) == []
+    site.start()
+
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_group_that_is_not_there_is_told_with_a_hint(site: Site, watched: Watched, axe: str) -> None:
+    watched.expected = ("404",)
+    page = watched.open(site.url + "ui/clusters/big/groups/service-0000")
+
+    expect(page.get_by_text("The cluster `big` has no group `service-0000`.")).to_be_visible()
+    expect(page.get_by_text("Did you mean")).to_be_visible()
+    assert violations(page, axe) == []
+
+
+def test_an_address_that_means_nothing_leads_back(site: Site, open_page: Open, axe: str) -> None:
+    page = open_page(site.url + "ui/no/such/view")
+    expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
+    assert violations(page, axe) == []
+    page.get_by_role("link", name="To the overview").click()
+
+    expect(page.locator("[data-cluster=big]")).to_be_visible()
+
+
+def test_while_warren_catches_up_it_says_how_far_it_is(site: Site, open_page: Open, axe: str) -> None:
+    reading = site.state._reading.modules["big"]
+    reading.caught_up, reading.behind, reading.positions = False, {0: 12_345}, {0: 0}
+    page = open_page(site.url)
+
+    expect(page.locator("[data-cluster=big]")).to_contain_text("12,345 records of the offsets topic to read")
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    assert violations(page, axe) == []
+
+
+def test_a_cluster_that_cannot_be_reached_is_told_with_the_error(site: Site, open_page: Open, axe: str) -> None:
+    site.queries["heads-big"] = Health("retrying", "no broker answers at 10.0.0.1:9092", 3)
+    page = open_page(site.url)
+
+    expect(page.locator("[data-cluster=big] .ready")).to_have_text("unreachable")
+    expect(page.locator("[data-cluster=big]")).to_contain_text("no broker answers at 10.0.0.1:9092")
+    expect(page.locator("[data-cluster=big]")).to_contain_text("restarted 3 times")
+    assert violations(page, axe) == []
+
+
+def test_of_several_clusters_the_worst_groups_come_together_and_one_is_chosen(site: Site, open_page: Open) -> None:
+    site.add_cluster("small", groups=11)
+    page = open_page(site.url)
+    expect(page.locator(".card")).to_have_count(2)
+    expect(page.locator(".worst-row")).to_have_count(5)
+    expect(page.locator(".worst-row small", has_text="small")).to_have_count(2)
+    page.get_by_role("link", name="Groups").click()
+    page.get_by_label("Cluster").select_option("small")
+
+    expect(page.get_by_role("status").filter(has_text="11 groups")).to_be_visible()
+    assert page.url == f"{site.url}ui/clusters/small/groups"
+
+
+def test_without_groups_the_page_says_what_to_wait_for(tmp_path: Path, open_page: Open, axe: str) -> None:
+    empty = Site(tmp_path)
+    try:
+        page = open_page(empty.url + "ui/clusters/big/groups")
+        expect(page.get_by_role("heading", name="No group yet")).to_be_visible()
+        assert violations(page, axe) == []
+    finally:
+        empty.close()
+
+
+def test_without_clusters_the_page_says_what_to_do(site: Site, open_page: Open) -> None:
+    site.clusters.clear()
+    page = open_page(site.url)
+
+    expect(page.get_by_role("heading", name="No cluster is configured")).to_be_visible()
+
+
+def test_it_works_behind_a_proxy_that_puts_a_path_before_it(site: Site, open_page: Open) -> None:
+    with behind_prefix(site.url, "/tools/warren") as url:
+        page = open_page(url + "ui/clusters/big/groups?sort=name")
+        page.get_by_role("link", name="service-00000").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("service-00000")
+        assert page.url == f"{url}ui/clusters/big/groups/service-00000"
+        page.reload()
+
+        expect(page.get_by_role("heading", level=1)).to_have_text("service-00000")
+
+
+def test_a_hidden_tab_asks_for_nothing(site: Site, open_page: Open) -> None:
+    page = open_page(site.url)
+    expect(page.locator(".worst-row").first).to_be_visible()
+    _hide(page, hidden=True)
+    page.wait_for_load_state("networkidle")
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url))
+    page.wait_for_timeout(5_000)  # longer than between two looks: that nothing happens can only be waited for
+    assert asked == []
+    with page.expect_request("**/api/v1/clusters"):
+        _hide(page, hidden=False)
+
+
+def _hide(page: Page, *, hidden: bool) -> None:
+    page.evaluate(
+        """hidden => {
+            Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
+            document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        hidden,
+    )
+
+
+def test_the_whole_page_is_small() -> None:
+    files = Files().files
+    sent = sum(len(gzip.compress(file.body, 9)) for file in files.values())
+
+    assert BUILT.exists()
+    assert "index.html" in files
+    assert sent < LARGEST_BYTES

@@ -1,0 +1,298 @@
+/** All groups of a cluster: found, sorted and opened without waiting, however many they are. */
+
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { apiPath } from "../api";
+import { records } from "../format";
+import { shownStatus } from "../lag";
+import { useLive } from "../live";
+import { go, keep, Link, usePlace } from "../navigation";
+import { useWords } from "../settings";
+import type { GroupList } from "../types";
+import { Rows, type Column } from "../ui/rows";
+import { Spark } from "../ui/spark";
+import { Failure, Loading, Message } from "../ui/states";
+import { Shape, Status } from "../ui/status";
+import { Age, Lag, Records, Seconds } from "../ui/words";
+import { filterQuery, parseFilter, sortedBy, STATUSES, toggled, TYPES, type GroupFilter, type Sort } from "../urls";
+import { pageFor, type Range } from "../virtual";
+
+const ROW_PX = 52;
+const TYPING_MS = 200;
+
+export function GroupsView({ cluster, clusters }: { cluster: string; clusters: string[] }): JSX.Element {
+  const words = useWords();
+  const { query } = usePlace();
+  const filter = parseFilter(query);
+  const [range, setRange] = useState<Range>({ first: 0, end: 30 });
+  const page = pageFor(range);
+  const path = groupsPath(cluster, filter, page);
+  const live = useLive<GroupList>(path);
+  const change = (next: GroupFilter) => keep(filterQuery(next));
+  const list = live.data;
+  return (
+    <div class="page full">
+      <header class="title">
+        <h1>{words.groups.title}</h1>
+        {clusters.length > 1 && (
+          <select
+            aria-label={words.cluster}
+            value={cluster}
+            onChange={(event) => go({ view: "groups", cluster: event.currentTarget.value }, filterQuery(filter))}
+          >
+            {clusters.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        )}
+        {clusters.length === 1 && <span class="muted">{cluster}</span>}
+        <span class="muted" role="status">
+          {list !== null &&
+            words.groups.matching(records(list.matching, words.locale), records(counted(list), words.locale))}
+        </span>
+        <span class="hint muted">{words.groups.keys}</span>
+      </header>
+      <Filters filter={filter} onChange={change} counts={list?.by_status} />
+      {list === null ? (
+        live.error === null ? (
+          <Loading rows={10} />
+        ) : (
+          <Failure error={live.error} />
+        )
+      ) : list.matching === 0 ? (
+        <NoGroups isFiltered={filterQuery({ ...filter, sort: "severity", reverse: false }).size > 0} />
+      ) : (
+        <Table
+          cluster={cluster}
+          list={list}
+          offset={offsetIn(live.path)}
+          filter={filter}
+          onChange={change}
+          onRange={setRange}
+        />
+      )}
+    </div>
+  );
+}
+
+function groupsPath(cluster: string, filter: GroupFilter, page: { offset: number; limit: number }): string {
+  const query = filterQuery(filter);
+  query.set("trail", "true");
+  query.set("limit", String(page.limit));
+  query.set("offset", String(page.offset));
+  return `${apiPath("clusters", cluster, "groups")}?${query}`;
+}
+
+/** Where in the list an answer begins: it may be the one to the path before. */
+function offsetIn(path: string): number {
+  return Number(new URLSearchParams(path.slice(path.indexOf("?"))).get("offset") ?? 0);
+}
+
+/** All groups there are: those without a status are only seen in a list without filters. */
+function counted(list: GroupList): number {
+  return Math.max(list.matching, list.by_status.OK + list.by_status.WARN + list.by_status.ERR);
+}
+
+function NoGroups({ isFiltered }: { isFiltered: boolean }): JSX.Element {
+  const words = useWords();
+  if (!isFiltered)
+    return (
+      <Message title={words.state.noGroups}>
+        <p>{words.state.noGroupsText}</p>
+      </Message>
+    );
+  return (
+    <Message title={words.state.noMatch}>
+      <button type="button" onClick={() => keep(new URLSearchParams())}>
+        {words.state.clearFilters}
+      </button>
+    </Message>
+  );
+}
+
+interface FiltersProps {
+  filter: GroupFilter;
+  onChange: (filter: GroupFilter) => void;
+  counts: GroupList["by_status"] | undefined;
+}
+
+function Filters({ filter, onChange, counts }: FiltersProps): JSX.Element {
+  const words = useWords();
+  const search = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+      if (event.key !== "/" || isTyping) return;
+      event.preventDefault();
+      search.current?.focus();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+  return (
+    <div class="filters" role="search">
+      <Typed
+        inputRef={search}
+        label={words.groups.search}
+        value={filter.name}
+        onType={(name) => onChange({ ...filter, name })}
+        wide
+      />
+      <fieldset class="chips">
+        <legend class="visually-hidden">{words.groups.statusFilter}</legend>
+        {STATUSES.map((one) => (
+          <button
+            key={one}
+            type="button"
+            class={`chip ${one.toLowerCase()}`}
+            aria-pressed={filter.status.includes(one)}
+            onClick={() => onChange({ ...filter, status: toggled(filter.status, one) })}
+          >
+            <Shape status={one} />
+            {words.status[one]}
+            {counts !== undefined && <span class="number"> {records(counts[one], words.locale)}</span>}
+          </button>
+        ))}
+      </fieldset>
+      <select
+        aria-label={words.groups.typeFilter}
+        value={filter.type[0] ?? ""}
+        onChange={(event) =>
+          onChange({ ...filter, type: event.currentTarget.value ? [event.currentTarget.value] : [] })
+        }
+      >
+        <option value="">{`${words.groups.typeFilter}: ${words.all}`}</option>
+        {TYPES.map((one) => (
+          <option key={one} value={one}>
+            {one}
+          </option>
+        ))}
+      </select>
+      <Typed label={words.groups.topicFilter} value={filter.topic} onType={(topic) => onChange({ ...filter, topic })} />
+      <Typed label={words.groups.ownerFilter} value={filter.owner} onType={(owner) => onChange({ ...filter, owner })} />
+    </div>
+  );
+}
+
+interface TypedProps {
+  label: string;
+  value: string;
+  onType: (text: string) => void;
+  inputRef?: { current: HTMLInputElement | null };
+  wide?: boolean;
+}
+
+/** Tells what was typed when the typing pauses; Escape empties it. */
+export function Typed({ label, value, onType, inputRef, wide }: TypedProps): JSX.Element {
+  const [text, setText] = useState(value);
+  const told = useRef(value);
+  const tell = useRef(onType);
+  tell.current = onType;
+  useEffect(() => {
+    if (value !== told.current) {
+      told.current = value;
+      setText(value);
+    }
+  }, [value]);
+  useEffect(() => {
+    if (text === told.current) return undefined;
+    const timer = setTimeout(() => {
+      told.current = text;
+      tell.current(text);
+    }, TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key !== "Escape") return;
+    setText("");
+    if (text === "" && event.currentTarget instanceof HTMLInputElement) event.currentTarget.blur();
+  };
+  return (
+    <input
+      ref={inputRef ?? null}
+      type="search"
+      class={wide ? "wide" : ""}
+      placeholder={label}
+      aria-label={label}
+      value={text}
+      spellcheck={false}
+      onInput={(event) => setText(event.currentTarget.value)}
+      onKeyDown={onKey}
+    />
+  );
+}
+
+interface TableProps {
+  cluster: string;
+  list: GroupList;
+  offset: number;
+  filter: GroupFilter;
+  onChange: (filter: GroupFilter) => void;
+  onRange: (range: Range) => void;
+}
+
+function Table({ cluster, list, offset, filter, onChange, onRange }: TableProps): JSX.Element {
+  const words = useWords();
+  const titles = words.groups.columns;
+  const sorting = (sort: Sort): Pick<Column, "sorted" | "onSort"> => ({
+    sorted: filter.sort !== sort ? undefined : (sort === "name") !== filter.reverse ? "ascending" : "descending",
+    onSort: () => onChange(sortedBy(filter, sort)),
+  });
+  const columns: Column[] = [
+    { key: "status", title: titles.status, width: "96px", narrow: "92px", ...sorting("severity") },
+    { key: "name", title: titles.name, width: "minmax(200px, 3fr)", narrow: "minmax(0, 1fr)", ...sorting("name") },
+    { key: "topics", title: titles.topics, width: "minmax(90px, 1fr)", hide: "mid" },
+    { key: "lag", title: titles.lag, width: "112px", narrow: "84px", end: true, ...sorting("total_lag") },
+    { key: "seconds", title: titles.seconds, width: "110px", end: true, hide: "narrow", ...sorting("lag_seconds") },
+    { key: "trail", title: titles.trail, width: "136px", hide: "mid" },
+    { key: "since", title: titles.since, width: "110px", end: true, hide: "mid", ...sorting("since") },
+    {
+      key: "partitions",
+      title: titles.partitions,
+      width: "96px",
+      end: true,
+      hide: "mid",
+      ...sorting("partition_count"),
+    },
+  ];
+  const cells = (index: number) => {
+    const one = list.groups[index - offset];
+    if (one === undefined) return null;
+    const status = shownStatus(one);
+    return [
+      <Status status={status} />,
+      <span class="who">
+        <Link to={{ view: "group", cluster, group: one.group }} tabIndex={-1} class="name" title={one.group}>
+          {one.group}
+        </Link>
+        <span class="why" title={one.cause?.reason ?? one.note ?? ""}>
+          {one.cause === null ? one.note : `${one.cause.topic} ${one.cause.partition}: ${one.cause.reason}`}
+        </span>
+      </span>,
+      <span class="clip" title={one.topics.join(", ")}>
+        {one.topics.join(", ")}
+      </span>,
+      <Lag records={one.total_lag} seconds={one.lag_seconds} />,
+      <Seconds value={one.lag_seconds} />,
+      <Spark values={list.trails?.total_lag[index - offset]} times={list.trails?.times} status={status} />,
+      <Age time={one.since} />,
+      <Records value={one.partition_count} />,
+    ];
+  };
+  const open = (index: number) => {
+    const one = list.groups[index - offset];
+    if (one !== undefined) go({ view: "group", cluster, group: one.group });
+  };
+  return (
+    <Rows
+      id="group"
+      label={words.groups.title}
+      columns={columns}
+      count={list.matching}
+      rowHeight={ROW_PX}
+      cells={cells}
+      onOpen={open}
+      onRange={onRange}
+    />
+  );
+}

@@ -1,0 +1,98 @@
+/** The topics of a cluster, and how many groups read each. */
+
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { apiPath } from "../api";
+import { records } from "../format";
+import { useLive } from "../live";
+import { go, keep, Link, usePlace } from "../navigation";
+import { useWords } from "../settings";
+import type { TopicList } from "../types";
+import { Rows } from "../ui/rows";
+import { Message, Whole } from "../ui/states";
+import { Records } from "../ui/words";
+import { pageFor, type Range } from "../virtual";
+import { Typed } from "./groups";
+
+const ROW_PX = 36;
+
+export function TopicsView({ cluster, clusters }: { cluster: string; clusters: string[] }): JSX.Element {
+  const words = useWords();
+  const { query } = usePlace();
+  const name = query.get("name") ?? "";
+  const [range, setRange] = useState<Range>({ first: 0, end: 40 });
+  const page = pageFor(range);
+  const asked = new URLSearchParams({ name, limit: String(page.limit), offset: String(page.offset) });
+  const live = useLive<TopicList>(`${apiPath("clusters", cluster, "topics")}?${asked}`, 5_000);
+  const offset = Number(new URLSearchParams(live.path.slice(live.path.indexOf("?"))).get("offset") ?? 0);
+  return (
+    <div class="page full">
+      <header class="title">
+        <h1>{words.topics.title}</h1>
+        {clusters.length > 1 ? (
+          <select
+            aria-label={words.cluster}
+            value={cluster}
+            onChange={(event) => go({ view: "topics", cluster: event.currentTarget.value })}
+          >
+            {clusters.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        ) : (
+          <span class="muted">{cluster}</span>
+        )}
+        <span class="muted" role="status">
+          {live.data !== null && words.topicsCount(live.data.matching)}
+        </span>
+      </header>
+      <div class="filters" role="search">
+        <Typed
+          label={words.topics.search}
+          value={name}
+          onType={(text) => keep(new URLSearchParams(text ? { name: text } : {}))}
+          wide
+        />
+      </div>
+      <Whole live={live}>
+        {(list) =>
+          list.matching === 0 ? (
+            <Message title={words.topics.none} />
+          ) : (
+            <Rows
+              id="topic"
+              label={words.topics.title}
+              columns={[
+                { key: "topic", title: words.topic, width: "minmax(160px, 1fr)", narrow: "minmax(0, 1fr)" },
+                { key: "partitions", title: words.topics.partitions, width: "112px", narrow: "72px", end: true },
+                { key: "groups", title: words.topics.groups, width: "96px", narrow: "60px", end: true },
+              ]}
+              count={list.matching}
+              rowHeight={ROW_PX}
+              onRange={setRange}
+              cells={(index) => {
+                const one = list.topics[index - offset];
+                if (one === undefined) return null;
+                return [
+                  <Link to={{ view: "topic", cluster, topic: one.topic }} tabIndex={-1} class="name">
+                    {one.topic}
+                  </Link>,
+                  <Records value={one.partition_count} />,
+                  one.group_count === 0 ? (
+                    <span class="muted">0</span>
+                  ) : (
+                    <span class="number">{records(one.group_count, words.locale)}</span>
+                  ),
+                ];
+              }}
+              onOpen={(index) => {
+                const one = list.topics[index - offset];
+                if (one !== undefined) go({ view: "topic", cluster, topic: one.topic });
+              }}
+            />
+          )
+        }
+      </Whole>
+    </div>
+  );
+}

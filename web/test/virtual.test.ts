@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { movedBy, OVERSCAN, pageFor, scrollTo, visibleRange } from "../src/virtual";
+
+describe("rows that can be seen", () => {
+  it("begin with the first", () => expect(visibleRange(0, 500, 50, 5_000)).toEqual({ first: 0, end: 10 + OVERSCAN }));
+  it("are some more than fit, to either side", () =>
+    expect(visibleRange(50_000, 500, 50, 5_000)).toEqual({ first: 1_000 - OVERSCAN, end: 1_010 + OVERSCAN }));
+  it("end with the last", () => expect(visibleRange(249_500, 500, 50, 5_000).end).toBe(5_000));
+  it("are none of an empty list", () => expect(visibleRange(0, 500, 50, 0)).toEqual({ first: 0, end: 0 }));
+  it("stay within a list that became shorter", () => {
+    const { first, end } = visibleRange(100_000, 500, 50, 20);
+    expect(first).toBeLessThanOrEqual(end);
+    expect(end).toBe(20);
+  });
+});
+
+describe("the page that is asked for", () => {
+  it("is the same while scrolling a little", () =>
+    expect(pageFor({ first: 3, end: 30 })).toEqual(pageFor({ first: 20, end: 47 })));
+  it("covers all rows that can be seen", () =>
+    expect(pageFor({ first: 990, end: 1_020 })).toEqual({ offset: 950, limit: 100 }));
+  it("is never empty", () => expect(pageFor({ first: 0, end: 0 })).toEqual({ offset: 0, limit: 50 }));
+});
+
+describe("keys", () => {
+  it.each([
+    ["ArrowDown", 5, 6],
+    ["ArrowUp", 5, 4],
+    ["ArrowUp", 0, 0],
+    ["ArrowDown", 99, 99],
+    ["ArrowDown", -1, 0],
+    ["PageDown", 5, 14],
+    ["PageUp", 5, 0],
+    ["Home", 50, 0],
+    ["End", 50, 99],
+  ])("%s leads from %d to %d", (key, from, to) => expect(movedBy(key, from, 100, 10)).toBe(to));
+  it("that do not move lead nowhere", () => expect(movedBy("a", 5, 100, 10)).toBeNull());
+  it("lead nowhere in an empty list", () => expect(movedBy("ArrowDown", -1, 0, 10)).toBeNull());
+});
+
+describe("scrolling to a row", () => {
+  it("does nothing if it can be seen", () => expect(scrollTo(5, 100, 500, 50)).toBe(100));
+  it("goes up as far as needed", () => expect(scrollTo(1, 100, 500, 50)).toBe(50));
+  it("goes down as far as needed", () => expect(scrollTo(20, 100, 500, 50)).toBe(550));
+});
