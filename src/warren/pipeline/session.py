@@ -70,7 +70,7 @@ def _builder(master: str, home: Path, java_version: str) -> SparkSession.Builder
     log_settings.write_text(_LOG_SETTINGS.format(log=home / "spark.log"))
     java_options = [
         f"-Dlog4j2.configurationFile={log_settings.resolve().as_uri()}",
-        # "-XX:TieredStopAtLevel=1",  # the JVM only passes batches on; its best code would cost more than it gives
+        "-XX:TieredStopAtLevel=1",  # the JVM only passes batches on; its best code would cost more than it gives
         "-XX:+UseSerialGC",
         "-XX:ReservedCodeCacheSize=64m",
         "-XX:MinHeapFreeRatio=10",
