@@ -20,6 +20,7 @@ from warren.marks import Look
 from warren.notify.service import Alerts
 from warren.parallel import run_in_parallel
 from warren.patterns import GroupFilter, compile_pattern
+from warren.periodic import Periodic
 from warren.places.plans import SOURCES, look_plan, polled_modules
 from warren.progress import STALE_AFTER_MS
 from warren.reaper import Reaper
@@ -45,6 +46,7 @@ log = structlog.get_logger()
 
 LOOK_INTERVAL_S = 10.0
 STOP_QUERIES_S = 10.0
+RENEW_S = 10.0
 MISSED_OBSERVATIONS = 3
 """After so many that did not come what is known of a cluster is stale."""
 
@@ -75,6 +77,7 @@ class App:
         self._watch = Watch(self.clusters, config.warren.evaluate_interval, now_ms)
         self._look = Look(self.clusters, lambda name: _client(self.config, name), LOOK_INTERVAL_S)
         self._reaper = Reaper(self.clusters, lambda: self.config, now_ms)
+        self._renewals = Periodic("certificates", RENEW_S, self._renew_certificates)
         self.listeners = [HttpListener(one, config.tls.get(one.tls.lower())) for one in config.listeners.values()]
 
     def start(self) -> None:
@@ -91,6 +94,7 @@ class App:
         self._watch.start()
         self._look.start()
         self._reaper.start()
+        self._renewals.start()
         self.alerts.start()
         threading.Thread(target=self._start_pipeline, name="pipeline", daemon=True).start()
 
@@ -103,11 +107,16 @@ class App:
         self.alerts.stop()
         self._look.stop()
         self._reaper.stop()
+        self._renewals.stop()
         self._keeper.stop()
         if self._spark is not None:
             from warren.pipeline.session import stop_session
 
             stop_session(self._spark)
+
+    def _renew_certificates(self) -> None:
+        for listener in self.listeners:
+            listener.renew_certificate()
 
     @property
     def is_ready(self) -> bool:

@@ -271,3 +271,44 @@ def test_client_certificates_without_tls_are_refused() -> None:
 def test_a_busy_port_is_told() -> None:
     with listening() as (host, port):
         assert "is in use" in refusal(HttpServer(address=f"{host}:{port}"), None)
+
+
+# -- renewal ---------------------------------------------------------------------------------------------------------
+
+
+def shown(listener: HttpListener, authority: Authority) -> bytes:
+    """The certificate that new connections are shown."""
+    context = ssl.create_default_context(cafile=str(authority.pem))
+    address = "127.0.0.1", int(listener.url.rpartition(":")[2])
+    with connected(address) as plain, context.wrap_socket(plain, server_hostname="localhost") as secured:
+        found = secured.getpeercert(binary_form=True)
+    assert found
+    return found
+
+
+@pytest.fixture
+def renewable(authority: Authority, tmp_path: Path) -> Iterator[tuple[HttpListener, Path, Path]]:
+    """A listener, and the files of its certificate and key."""
+    pem, key = tmp_path / "own.pem", tmp_path / "own.key"
+    for source, target in zip(authority.sign("localhost"), (pem, key), strict=True):
+        target.write_bytes(source.read_bytes())
+    settings = HttpServer(address="127.0.0.1:0", tls="t")
+    listener = HttpListener(settings, Tls(certfile=str(pem), keyfile=str(key)))
+    listener.start(app)
+    yield listener, pem, key
+    listener.stop()
+
+
+def test_a_certificate_that_was_renewed_is_shown_from_then_on(
+    renewable: tuple[HttpListener, Path, Path], authority: Authority
+) -> None:
+    listener, pem, key = renewable
+    before = shown(listener, authority)
+    new_pem, new_key = authority.sign("renewed")
+    pem.write_bytes(new_pem.read_bytes())
+    listener.renew_certificate()  # its key is not there yet
+    assert shown(listener, authority) == before
+    key.write_bytes(new_key.read_bytes())
+    listener.renew_certificate()
+
+    assert shown(listener, authority) != before

@@ -9,13 +9,16 @@ import ssl
 import threading
 from functools import partial
 
+import structlog
 import uvicorn
 from starlette.types import ASGIApp
 
 from warren.config.model import HttpServer, Tls
 from warren.errors import SetupError
 from warren.serve.protocol import AtOnce, LimitedProtocol, Limits
-from warren.serve.tls import server_context
+from warren.serve.tls import Renewal, server_context
+
+log = structlog.get_logger()
 
 HANDSHAKE_S = 10.0
 BACKLOG = 1024
@@ -30,6 +33,7 @@ class HttpListener:
     def __init__(self, server: HttpServer, tls: Tls | None = None) -> None:
         host, _, port = server.address.rpartition(":")
         self._context = server_context(server, tls)
+        self._renewal = Renewal(self._context, tls) if self._context and tls else None
         self._limits = Limits(server.timeout, server.max_connections)
         self._socket = _bind(host.strip("[]"), int(port), server.address)
         self._server: _Server | None = None
@@ -60,6 +64,14 @@ class HttpListener:
         self._server = _Server(config, self._limits, at_once, self._context)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), name="http", daemon=True)
         self._thread.start()
+
+    def renew_certificate(self) -> None:
+        """Use the certificate that is in the files now; one that cannot be used is told, and the old one stays."""
+        try:
+            if self._renewal and self._renewal.look():
+                log.info("the certificate was renewed", url=self.url)
+        except SetupError as error:
+            log.error("the new certificate cannot be used", url=self.url, error=str(error))
 
     def stop(self) -> None:
         """Finish the answers under way, for a second at most, and close."""

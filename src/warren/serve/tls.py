@@ -30,6 +30,29 @@ def server_context(server: HttpServer, tls: Tls | None) -> ssl.SSLContext | None
     return context
 
 
+class Renewal:
+    """Takes on a certificate that was renewed: connections from then on are shown the new one."""
+
+    def __init__(self, context: ssl.SSLContext, tls: Tls) -> None:
+        self._context = context
+        self._tls = tls
+        self._stamps = self._changed_ns()
+
+    def look(self) -> bool:
+        """Whether there is a new one, which is used now; `SetupError`, and the old one stays, if it cannot be used."""
+        stamps = self._changed_ns()
+        if stamps == self._stamps:
+            return False
+        self._stamps = stamps
+        _load_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), self._tls)  # half of a pair must not come in
+        _load_certificate(self._context, self._tls)
+        return True
+
+    def _changed_ns(self) -> list[int]:
+        paths = [Path(path) for path in (self._tls.certfile, self._tls.keyfile)]
+        return [path.stat().st_mtime_ns if path.exists() else 0 for path in paths]
+
+
 def _load_certificate(context: ssl.SSLContext, tls: Tls) -> None:
     for path in (tls.certfile, tls.keyfile):
         _check_readable(path)
