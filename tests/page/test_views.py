@@ -170,7 +170,14 @@ def test_notifiers_tell_what_waits_and_why(shop_url: str, open_page: Open) -> No
     row = page.get_by_role("row").filter(has_text="chat")
 
     expect(row).to_contain_text("slack")
-    expect(row.locator("td").last).not_to_have_text("")
+    expect(row.locator("td.why")).not_to_have_text("")
+
+
+def test_a_notifier_is_tried_out_and_what_became_of_it_is_told(shop_url: str, open_page: Open) -> None:
+    page = open_page(shop_url + "ui/notifiers")
+    page.get_by_role("row").filter(has_text="chat").get_by_role("button", name="Send a test").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("The test message did not reach chat.")
 
 
 def test_the_configuration_is_shown_without_secrets(shop_url: str, open_page: Open) -> None:

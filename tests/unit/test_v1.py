@@ -1014,6 +1014,7 @@ def test_operations_have_names_that_clients_can_use(document: dict[str, Any]) ->
         "add_silence",
         "remove_silence",
         "list_notifiers",
+        "try_notifier",
     ]
 
 

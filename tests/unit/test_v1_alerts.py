@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from pydantic import SecretStr, TypeAdapter
 from starlette.testclient import TestClient
 
+from tests.receivers.web_server import web_server
 from tests.unit.test_v1 import iso, ms, new_state
 from warren.config.load import for_bootstrap
 from warren.config.model import Config, Notifier, Security
+from warren.embedded.broker import free_port
 from warren.model import Status
 from warren.notify.events import Cause, Event, Turn
 from warren.notify.incidents import Incident, Step, after
@@ -478,3 +480,41 @@ def test_without_alerts_there_are_no_paths_about_them(path: str) -> None:
     app = make_app({}, config_with, lambda: ms(NOW_S))
 
     assert TestClient(app, base_url="http://warren/api/v1/").get(path).json()["error"]["code"] == "path_not_found"
+
+
+# -- trying notifiers out --------------------------------------------------------------------------------------------
+
+
+def with_hook(url: str) -> Config:
+    return config_with(notifier={"chat": Notifier(class_name="slack", url=SecretStr(url))})
+
+
+def test_a_notifier_is_tried_out_with_a_message_that_says_it_is_a_test(tmp_path: Path) -> None:
+    with web_server() as hook:
+        site = make_site(tmp_path, with_hook(f"{hook.url}/s3cret"))
+        answer = site.client.post("notifiers/chat/test")
+        site.alerts.stop()
+
+    assert answer.json() == {"notifier": "chat", "result": "delivered", "reason": None}
+    assert b"this is a test of the notifier" in hook.asked[0].body
+
+
+def test_a_notifier_that_does_not_get_through_says_why_without_its_secret(tmp_path: Path) -> None:
+    site = make_site(tmp_path, with_hook(f"http://127.0.0.1:{free_port()}/s3cret"))
+    told = site.client.post("notifiers/chat/test")
+    site.alerts.stop()
+
+    assert told.json()["result"] == "retry"
+    assert "refused" in told.json()["reason"]
+    assert "s3cret" not in told.text
+
+
+def test_a_notifier_that_is_not_there_cannot_be_tried_out(site: Site) -> None:
+    assert site.error("POST", "notifiers/nope/test", 404)["code"] == "notifier_not_found"
+
+
+def test_only_who_may_change_things_tries_notifiers_out(tmp_path: Path) -> None:
+    site = make_site(tmp_path, config_with(), address="10.0.0.1")
+
+    assert site.error("POST", "notifiers/nobody/test", 403)["code"] == "forbidden"
+    site.alerts.stop()

@@ -214,6 +214,13 @@ export interface Silence {
   comment: string;
 }
 
+/** What became of a message that says it is a test. */
+export interface Trial {
+  notifier: string;
+  result: "delivered" | "retry" | "permanent";
+  reason: string | null;
+}
+
 export interface NotifierList {
   leader: boolean;
   leader_state: string;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from uuid import uuid4
 
 import structlog
 
@@ -15,7 +16,9 @@ from warren.notify.database import Database
 from warren.notify.delivery import Delivery
 from warren.notify.leaders import Alone, Leader, make_leader
 from warren.notify.outbox import Outbox, Results
+from warren.notify.receivers.contract import Outcome
 from warren.notify.setup import Notifiers, make_notifiers
+from warren.notify.trial import trial_event
 from warren.state import ClusterState
 
 log = structlog.get_logger()
@@ -30,6 +33,7 @@ class Alerts:
         self, config: Config, clusters: Mapping[str, ClusterState], home: Path, now_ms: Callable[[], int]
     ) -> None:
         self._now_ms = now_ms
+        self._config = config
         self._notifiers = _made(config)
         self._database = Database(home / FILE)
         self._outbox = Outbox(self._database)
@@ -65,6 +69,17 @@ class Alerts:
         """How each notifier is doing."""
         return self._delivery.health()
 
+    def try_out(self, notifier: str) -> Outcome:
+        """Send a message that says it is a test, now and once, whoever leads; `KeyError` if there is no such notifier.
+
+        By a receiver of its own: the others are busy with what matters.
+        """
+        receiver = make_notifiers(self._config).receivers[notifier].receiver
+        try:
+            return receiver.deliver([trial_event(self._now_ms())], uuid4().hex, now_ms=self._now_ms())
+        finally:
+            receiver.close()
+
     def start(self) -> None:
         """Begin to look, and to send what waits from before."""
         self.leader.start()
@@ -83,7 +98,7 @@ class Alerts:
         made = _made(config)
         with self._changing:
             self._stand_for_leadership(config)
-            self._notifiers = made
+            self._notifiers, self._config = made, config
             before, self._delivery = self._delivery, self._new_delivery()
             before.stop()
             self._delivery.start()

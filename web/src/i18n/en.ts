@@ -248,6 +248,9 @@ export const en = {
     class: "Class",
     name: "Name",
     never: "never",
+    test: "Send a test",
+    tested: (name: string) => `${name} has taken a test message.`,
+    testFailed: (name: string) => `The test message did not reach ${name}.`,
   },
   config: {
     title: "Configuration",

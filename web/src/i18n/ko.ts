@@ -248,6 +248,9 @@ export const ko: Dictionary = {
     class: "종류",
     name: "이름",
     never: "없음",
+    test: "시험 메시지 보내기",
+    tested: (name: string) => `${name}이(가) 시험 메시지를 받았습니다.`,
+    testFailed: (name: string) => `시험 메시지가 ${name}에 전달되지 않았습니다.`,
   },
   config: {
     title: "설정",

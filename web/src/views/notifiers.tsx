@@ -1,10 +1,12 @@
 /** How the notifiers are doing, and what is silenced. */
 
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { ApiError, apiPath, ask } from "../api";
 import { useLive } from "../live";
 import { useWords } from "../settings";
-import type { NotifierList } from "../types";
-import { Message, Whole } from "../ui/states";
+import type { NotifierList, Trial } from "../types";
+import { Message, TokenForm, Whole } from "../ui/states";
 import { Age, Panel, Records } from "../ui/words";
 import { Silences } from "./silences";
 
@@ -40,6 +42,50 @@ export function NotifiersView(): JSX.Element {
 }
 
 function Table({ notifiers }: Pick<NotifierList, "notifiers">): JSX.Element {
+  const [trial, setTrial] = useState<Trial | ApiError | string | null>(null);
+  const tryOut = async (name: string) => {
+    setTrial(name);
+    try {
+      setTrial(await ask<Trial>(apiPath("notifiers", name, "test"), { method: "POST" }));
+    } catch (problem) {
+      if (!(problem instanceof ApiError)) throw problem;
+      setTrial(problem);
+    }
+  };
+  return (
+    <>
+      <TrialResult trial={trial} />
+      <Rows notifiers={notifiers} busy={typeof trial === "string" ? trial : ""} onTry={(name) => void tryOut(name)} />
+    </>
+  );
+}
+
+/** What became of a test message; a name alone is one that is on its way. */
+function TrialResult({ trial }: { trial: Trial | ApiError | string | null }): JSX.Element | null {
+  const words = useWords();
+  if (trial === null || typeof trial === "string") return null;
+  if (trial instanceof ApiError) {
+    return (
+      <div class="refusal" role="alert">
+        <b>{trial.status === 0 ? words.state.away : trial.message}</b> {trial.hint}
+        {(trial.status === 401 || trial.status === 403) && <TokenForm />}
+      </div>
+    );
+  }
+  if (trial.result === "delivered") return <p role="status">{words.notifiers.tested(trial.notifier)}</p>;
+  return (
+    <div class="refusal" role="alert">
+      <b>{words.notifiers.testFailed(trial.notifier)}</b> {trial.reason}
+    </div>
+  );
+}
+
+interface RowsProps extends Pick<NotifierList, "notifiers"> {
+  busy: string;
+  onTry: (name: string) => void;
+}
+
+function Rows({ notifiers, busy, onTry }: RowsProps): JSX.Element {
   const words = useWords();
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={words.notifiers.title}>
@@ -54,6 +100,9 @@ function Table({ notifiers }: Pick<NotifierList, "notifiers">): JSX.Element {
               </th>
             ))}
             <th scope="col">{words.about.lastError}</th>
+            <th scope="col">
+              <span class="visually-hidden">{words.notifiers.test}</span>
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -90,6 +139,11 @@ function Table({ notifiers }: Pick<NotifierList, "notifiers">): JSX.Element {
                 )}
               </td>
               <td class="why">{one.last_error}</td>
+              <td class="end">
+                <button type="button" class="quiet" disabled={busy === one.name} onClick={() => onTry(one.name)}>
+                  {words.notifiers.test}
+                </button>
+              </td>
             </tr>
           ))}
         </tbody>

@@ -161,3 +161,19 @@ class NotifierList(TypedDict):
     leader: Annotated[bool, says("Whether this Warren is the one that sends.")]
     leader_state: Annotated[str, says("How it stands with that, in words.")]
     notifiers: list[Notifier]
+
+
+class TrialResult(StrEnum):
+    """What became of a test message."""
+
+    DELIVERED = "delivered"
+    RETRY = "retry"
+    PERMANENT = "permanent"
+
+
+class Trial(TypedDict):
+    """What became of a message that says it is a test."""
+
+    notifier: str
+    result: Annotated[TrialResult, says("retry: a real message would be tried again; permanent: it never arrives.")]
+    reason: Annotated[str | None, says("Why it was not delivered; null if it was.")]

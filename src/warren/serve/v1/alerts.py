@@ -21,7 +21,14 @@ from warren.serve.v1 import alert_answers, answers
 from warren.serve.v1 import alert_models as models
 from warren.serve.v1.alert_models import IncidentQuery, IncidentState, NewSilence
 from warren.serve.v1.endpoints import add_get, add_route
-from warren.serve.v1.errors import RequestError, cluster_not_found, incident_not_found, invalid_body, silence_not_found
+from warren.serve.v1.errors import (
+    RequestError,
+    cluster_not_found,
+    incident_not_found,
+    invalid_body,
+    notifier_not_found,
+    silence_not_found,
+)
 from warren.state import ClusterState
 
 ConfigNow = Callable[[], Config]
@@ -31,6 +38,7 @@ LONGEST_SILENCE_DAYS = 30
 FARTHEST_SILENCE_DAYS = 365
 
 IncidentId = Annotated[str, AfterValidator(unquote), Path(description="An incident, as `/incidents` lists it.")]
+NotifierName = Annotated[str, AfterValidator(unquote), Path(description="A notifier, as `/notifiers` lists it.")]
 SilenceId = Annotated[str, AfterValidator(unquote), Path(description="A silence, as `/silences` lists it.")]
 
 
@@ -42,6 +50,7 @@ def add_alert_routes(app: FastAPI, api: AlertsApi) -> None:
     add_route(app, "POST", "/silences", api.add_silence, "Set a silence", status=HTTPStatus.CREATED)
     add_route(app, "DELETE", "/silences/{silence}", api.remove_silence, "Remove a silence")
     add_get(app, "/notifiers", api.list_notifiers, "How the notifiers are doing")
+    add_route(app, "POST", "/notifiers/{notifier}/test", api.try_notifier, "Try a notifier out")
 
 
 class AlertsApi:
@@ -100,6 +109,15 @@ class AlertsApi:
             if name in configured  # for a moment of a reload it may not be
         ]
         return {"leader": leader.is_leader, "leader_state": leader.says, "notifiers": found}
+
+    def try_notifier(self, notifier: NotifierName) -> models.Trial:
+        """Send one message that says it is a test, and tell what became of it; it is not tried again."""
+        try:
+            outcome = self._alerts.try_out(notifier)
+        except KeyError as error:
+            raise notifier_not_found(notifier, sorted(self._config().notifier)) from error
+        result = models.TrialResult(outcome.result.value)
+        return {"notifier": notifier, "result": result, "reason": outcome.reason or None}
 
     def _incident(self, incident_id: str) -> Incident:
         found = self._alerts.incidents.get(incident_id)

@@ -78,6 +78,12 @@ def silence_not_found(silence_id: str) -> RequestError:
     return _not_found("silence", f"There is no silence `{silence_id}`.", "/api/v1/silences lists the known ones.")
 
 
+def notifier_not_found(name: str, known: list[str]) -> RequestError:
+    """No such notifier."""
+    there = f"There is {', '.join(known)}." if known else "None is configured."
+    return _not_found("notifier", f"There is no notifier `{name}`.", there)
+
+
 def invalid_body(message: str, hint: str) -> RequestError:
     """What is to be set cannot be."""
     return RequestError(HTTPStatus.BAD_REQUEST, "invalid_body", message, hint=hint)
