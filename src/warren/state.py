@@ -253,6 +253,8 @@ class ClusterState:
 
     def _check_identity(self, cluster_id: str) -> None:
         """Another cluster behind the same address has other groups, whatever they are called."""
+        if not cluster_id:
+            return
         if self._cluster_id not in ("", cluster_id):
             log.warning("this is another cluster than before", cluster=self.name, was=self._cluster_id, now=cluster_id)
             self._forget_groups()

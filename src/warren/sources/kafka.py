@@ -30,6 +30,9 @@ NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 KERBEROS = "sasl.kerberos.principal"
 
+GROUP_REFUSED = KafkaError.GROUP_AUTHORIZATION_FAILED
+"""The library asks for the coordinator of its group, whether or not it is ever joined; readers need no right to it."""
+
 T = TypeVar("T")
 
 _NOT_ALLOWED = (
@@ -230,6 +233,8 @@ def offsets_at(consumer: ReasonedConsumer, partitions: list[tuple[str, int]], wh
 
     Under read_committed the latest offset is the last stable one.
     """
+    if not partitions:
+        return {}
     asked = [TopicPartition(topic, partition, where) for topic, partition in partitions]
     with kafka_errors("asking for offsets", consumer):
         answers = consumer.offsets_for_times(asked, timeout=REQUEST_TIMEOUT_S)

@@ -6,7 +6,7 @@ import time
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from warren.sources.kafka import ClientConfig, kafka_errors, make_consumer, right
+from warren.sources.kafka import GROUP_REFUSED, ClientConfig, kafka_errors, make_consumer, right
 
 LIMIT_S = 2.0
 POLL_S = 0.2
@@ -50,6 +50,8 @@ def _read(consumer: Consumer, start: int, end: int) -> int | None:
         if message is None:
             continue
         error, offset = message.error(), message.offset()
+        if error is not None and error.code() == GROUP_REFUSED:
+            continue
         if error is not None and error.code() != KafkaError._PARTITION_EOF:
             raise KafkaException(error)
         if error is not None:

@@ -17,6 +17,7 @@ from warren.sources.kafka import (
     kafka_errors,
     offsets_at,
     process_consumer,
+    right,
     topic_ids_of,
 )
 from warren.windows.rows import HEAD_ROWS
@@ -76,6 +77,10 @@ class KafkaBrokers:
             self._reader_of_committed.list_topics(timeout=REQUEST_TIMEOUT_S)
             metadata = self._consumer.list_topics(timeout=REQUEST_TIMEOUT_S)
         topics = sorted(metadata.topics.items())
+        if not topics:  # as if all were gone: nothing may be forgotten for that
+            needs = right(self._client, ("Describe",), "--topic '*'")
+            message = f"The brokers list no topic: there is none yet, or none may be seen. That would need: {needs}"
+            raise SourceError(message)
         partitions = [(name, number) for name, topic in topics for number in sorted(topic.partitions)]
         led = {(name, one.id) for name, topic in topics for one in topic.partitions.values() if one.leader >= 0}
         topic_ids = topic_ids_of(self._client, [name for name, _ in topics])

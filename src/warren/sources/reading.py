@@ -14,7 +14,7 @@ import numpy as np
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from warren.errors import SourceError
-from warren.sources.kafka import ClientConfig, Kept, kafka_errors, make_consumer, right
+from warren.sources.kafka import GROUP_REFUSED, ClientConfig, Kept, kafka_errors, make_consumer, right
 from warren.sources.planning import Range
 from warren.windows.columns import Int64
 
@@ -129,7 +129,7 @@ class RangeReader:
         """The records among what came; closes the ranges that are done."""
         events: list[Message] = []
         if any(message.key() is None for message in messages):  # what has no key may be an event instead of a record
-            events = [message for message in messages if message.error() is not None]
+            events = [message for message in messages if _is_told(message)]
             messages = [message for message in messages if message.error() is None]
         partition, offset = _places(messages)
         for number, position in _positions_after(partition, offset, events).items():
@@ -188,6 +188,12 @@ def _positions_after(partition: Int64, offset: Int64, events: list[Message]) -> 
         number, position = _end_of_partition(event)
         found[number] = max(position, found.get(number, position))
     return found
+
+
+def _is_told(message: Message) -> bool:
+    """Whether it is an event that matters."""
+    error = message.error()
+    return error is not None and error.code() != GROUP_REFUSED
 
 
 def _end_of_partition(event: Message) -> tuple[int, int]:
