@@ -149,6 +149,7 @@ def test_it_works_behind_a_proxy_that_puts_a_path_before_it(site: Site, open_pag
         page.reload()
 
         expect(page.get_by_role("heading", level=1)).to_have_text("service-00000")
+        page.close()  # it would go on asking a proxy that is gone
 
 
 def test_a_hidden_tab_asks_for_nothing(site: Site, open_page: Open) -> None:
