@@ -110,6 +110,18 @@ def test_a_cluster_that_cannot_be_reached_is_told_with_the_error(site: Site, ope
     assert violations(page, axe) == []
 
 
+def test_nobody_is_told_to_wait_for_a_cluster_that_cannot_be_reached(tmp_path: Path, open_page: Open) -> None:
+    site = Site(tmp_path)
+    site.queries["heads-big"] = Health("retrying", "no broker answers", 3)
+    page = open_page(site.url)
+    expect(page.locator("[data-cluster=big] .ready")).to_have_text("unreachable")
+    expect(page.get_by_role("heading", name="Latest changes")).to_be_visible()
+
+    expect(page.get_by_text("Spark is starting")).to_have_count(0)
+    page.close()
+    site.close()
+
+
 def test_of_several_clusters_the_worst_groups_come_together_and_one_is_chosen(site: Site, open_page: Open) -> None:
     site.add_cluster("small", groups=11)
     page = open_page(site.url)

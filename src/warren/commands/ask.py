@@ -73,6 +73,13 @@ def incidents(client: Client, **wanted: Any) -> Answer:
     return client.ask("GET", f"{API}/incidents?{query}", has=("incidents",))
 
 
+def cause_of(found: Answer) -> Answer | None:
+    """The partition that made a group what it is, by its own rule set; None if there is nothing to judge it by."""
+    by_rule_set = found["by_rule_set"]
+    cause: Answer | None = by_rule_set[found["rule_set"]]["cause"] if by_rule_set else None
+    return cause
+
+
 def _the_one(client: Client, cluster: str, path: str, what: str) -> Answer:
     if cluster:
         return client.ask("GET", f"{API}/clusters/{in_path(cluster)}/{path}", has=("cluster",))

@@ -98,9 +98,8 @@ def watch(
 
 
 def _now(found: Answer) -> Answer:
-    by_rule_set = found["by_rule_set"]
-    cause = by_rule_set[found["rule_set"]]["cause"] if by_rule_set else None
-    return {"at": found["evaluated_at"], "group": found["group"], "was": None, "now": found["status"], "cause": cause}
+    now = {"at": found["evaluated_at"], "group": found["group"], "was": None, "now": found["status"]}
+    return {**now, "cause": ask.cause_of(found)}
 
 
 def _newest(client: Client, cluster: str, group: str) -> str:

@@ -145,7 +145,7 @@ def explain(
     """Show why a group is what it is: the partition, the rule, and the commits that it was judged by."""
     client = Client(url, token)
     found = ask.group(client, cluster, group)
-    worst = _worst(found)
+    worst = ask.cause_of(found)
     window = worst and ask.partition(client, found["cluster"], group, worst["topic"], worst["partition"])
     if as_json:
         show.as_json({"group": found, "partition": window})
@@ -155,12 +155,6 @@ def explain(
         show.line(show.plain(found["note"] or "There is no commit to judge it by."))
         return
     _say_window(window)
-
-
-def _worst(found: Answer) -> Answer | None:
-    by_rule_set = found["by_rule_set"]
-    cause: Answer | None = by_rule_set[found["rule_set"]]["cause"] if by_rule_set else None
-    return cause
 
 
 def _say_window(window: Answer) -> None:

@@ -184,8 +184,11 @@ function placed(list: GroupList, cluster: string): Placed[] {
   }));
 }
 
-function Calm({ clusters, groups }: { clusters: Cluster[]; groups: number }): JSX.Element {
+/** Where nobody needs attention; a cluster that cannot be read has said so above, and will not be ready by waiting. */
+function Calm({ clusters: all, groups }: { clusters: Cluster[]; groups: number }): JSX.Element | null {
   const words = useWords();
+  const clusters = all.filter((one) => readiness(one) !== "unreachable");
+  if (all.length > 0 && clusters.length === 0) return null;
   const isReady = clusters.every((one) => one.ready);
   const behind = clusters.reduce((sum, one) => sum + one.behind_records, 0);
   if (!isReady)
