@@ -1,0 +1,1 @@
+"""What would have been said under other rules: the history of a cluster, judged again by a Spark job."""

@@ -1,0 +1,348 @@
+"""A history on disk, written and read by a real Spark: whole or not there, each thing once, few files, not for ever."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.history_world import GROUPS, JUDGING, T0_MS, TOPICS
+from tests.scenario import commit_table, head_table
+from warren.clusters.state import ClusterState
+from warren.errors import HistoryError
+from warren.history.courses import Where, offsets_course_of
+from warren.history.reader import HistoryReader, Span
+from warren.history.service import History, Plan
+from warren.history.writer import HistoryWriter, Upkeep
+from warren.replay.job import Request
+from warren.replay.points import replayed_points
+from warren.replay.verdicts import replayed_verdicts
+from warren.sinks.choice import choice
+
+EVER_MS = 1 << 60
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_ms = T0_MS
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+class Site:
+    """One cluster whose history is kept in a directory."""
+
+    def __init__(self, spark: SparkSession, home: Path, clock: Clock | None = None) -> None:
+        self.spark, self.home = spark, home
+        self.path = str(home / "parquet")
+        self.clock = clock or Clock()
+        self.order = 0
+        self.ends = {topic: [1_000, 1_000] for topic in TOPICS}
+        self.start()
+
+    def start(self) -> None:
+        names = {"kafka": "__consumer_offsets"}
+        self.state = ClusterState("c", JUDGING.limits, JUDGING.settings, names, JUDGING.policy)
+        self.history = History(Plan(self.path), self.home, self.clock)
+        self.history.open(self.spark)
+        self.history.keep(self.state, JUDGING.to_text)
+
+    def crash(self) -> None:
+        """What was spooled is on disk, and the process is gone."""
+        self.history.sync("c")
+        self.history._kept["c"].spool.finish_file()
+
+    def run(self, seconds: int, *, offset_of: Callable[[str, int], int]) -> None:
+        """A commit of every group to every topic each second, heads each ten, an evaluation each five."""
+        for second in range(seconds):
+            self.clock.now_ms += 1_000
+            now_ms = self.clock.now_ms
+            rows = [(g, t, 0, offset_of(g, self.order + i), now_ms) for i, g in enumerate(GROUPS) for t in TOPICS]
+            self.state.apply_commit_rows("kafka", commit_table(*rows, first_order=self.order), now_ms=now_ms)
+            self.order += len(rows)
+            if second % 10 == 0:
+                self.ends = {topic: [end + 100 for end in ends] for topic, ends in self.ends.items()}
+                self.state.apply_head_rows(head_table(self.ends, now_ms), now_ms=now_ms)
+            if second % 5 == 0:
+                self.state.evaluate(now_ms=now_ms)
+
+    def reader(self, **how: bool) -> HistoryReader:
+        return HistoryReader(self.spark, self.path, **how)
+
+    def orders(self) -> list[int]:
+        return sorted(row["order"] for row in self.reader().frame("commits", "c").collect())
+
+
+@pytest.fixture
+def site(spark: SparkSession, tmp_path: Path) -> Site:
+    return Site(spark, tmp_path)
+
+
+def slow(group: str, order: int) -> int:
+    return {"billing": 900, "audit": order % 900, "mail": 1_000 + order}[group]
+
+
+def test_what_was_written_is_read_back_each_commit_once(site: Site) -> None:
+    site.run(20, offset_of=slow)
+    site.history.flush()
+    site.run(20, offset_of=slow)
+    site.history.flush()
+    assert site.orders() == list(range(site.order))
+
+
+def test_a_replay_by_spark_as_it_was_says_what_was_said(site: Site) -> None:
+    site.run(60, offset_of=slow)
+    site.history.flush()
+    reader = site.reader()
+    request = Request(reader.checked(Span("c", 0, EVER_MS)))
+    said = [row for row in reader.frame("verdicts", "c").collect() if row["is_group"]]
+    told = replayed_verdicts(reader, request).to_pylist()
+    names = ("at_ms", "group", "was", "now", "topic", "partition", "rule", "reason")
+    assert sorted(tuple(row[name] for name in names) for row in told) == sorted(
+        tuple(row[name] for name in names) for row in said
+    )
+    assert said
+
+
+def test_the_points_of_a_time_that_is_over_are_those_of_its_evaluations(site: Site) -> None:
+    site.run(60, offset_of=slow)
+    site.history.flush()
+    reader = site.reader()
+    request = Request(reader.checked(Span("c", 0, EVER_MS)))
+    choose = partial(choice, "", "^billing$", "", partitions=False, topics=False)
+    rows = replayed_points(reader, request, choose, 10_000).orderBy("time_ms").collect()
+    assert [row["time_ms"] for row in rows] == [T0_MS + 10_000 * i for i in range(6)]
+    assert {(row["measurement"], row["cluster"], row["group"]) for row in rows} == {("burrow_group", "c", "billing")}
+    assert rows[-1]["total_lag"] == sum(max(end - 900, 0) for end in (1_600, 1_600))
+
+
+def test_where_a_group_stood_and_where_its_partition_ended_is_told_for_each_step(site: Site) -> None:
+    site.run(60, offset_of=lambda group, order: order)
+    site.history.flush()
+    reader = site.reader()
+    span = reader.checked(Span("c", T0_MS + 10_000, T0_MS + 60_000))
+    found = offsets_course_of(reader, span, Where("billing", "orders", 0), 5)
+    # six commits a second, of which this partition's is the first; ends grow by 100 in the first of each ten seconds
+    assert [at_ms - T0_MS for at_ms in found.at_ms] == [20_001 + 10_001 * i for i in range(4)] + [60_000]
+    assert found.committed == [6 * second for second in (19, 29, 39, 49, 59)]
+    assert found.end == [1_200, 1_300, 1_400, 1_500, 1_600]
+
+
+def test_of_a_group_that_stands_still_it_is_told_where(site: Site) -> None:
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    site.clock.now_ms += 3_600_000
+    site.state.write_keyframe(now_ms=site.clock.now_ms)
+    site.clock.now_ms += 3_600_000
+    site.state.evaluate(now_ms=site.clock.now_ms)
+    site.history.flush()
+    reader = site.reader()
+    span = reader.checked(Span("c", site.clock.now_ms - 60_000, site.clock.now_ms))
+    found = offsets_course_of(reader, span, Where("billing", "orders", 0), 2)
+    assert (found.committed, found.end) == ([900, 900], [1_100, 1_100])
+    nobody = offsets_course_of(reader, span, Where("nobody", "orders", 7), 2)
+    assert (nobody.committed, nobody.end) == ([None, None], [None, None])
+
+
+def test_what_a_crash_left_in_the_spool_is_in_the_history_after_the_next_start_and_nothing_twice(site: Site) -> None:
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    site.run(10, offset_of=slow)
+    site.crash()
+    read_before, site.order = site.order, site.order - 12  # the snapshot was older: some is read again
+    site.clock.now_ms += 60_000
+    site.start()
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    assert site.orders() == list(range(site.order))
+    assert site.order > read_before
+
+
+def test_a_spool_file_that_was_taken_in_before_the_crash_is_not_taken_in_again(site: Site) -> None:
+    site.run(10, offset_of=slow)
+    site.history.sync("c")
+    spool = next((site.home / "history").rglob("*.spool"))
+    kept = spool.read_bytes()
+    site.history.flush()
+    spool.write_bytes(kept)  # as if there had been no time to remove it
+    site.clock.now_ms += 1_000
+    site.start()
+    assert site.orders() == list(range(site.order))
+
+
+def test_half_a_record_in_the_spool_is_left_out(site: Site) -> None:
+    site.run(10, offset_of=slow)
+    site.history.sync("c")
+    spool = next((site.home / "history").rglob("*.spool"))
+    whole = spool.read_bytes()
+    site.run(5, offset_of=slow)
+    site.crash()
+    spool.write_bytes(spool.read_bytes()[: len(whole) + 100])
+    site.clock.now_ms += 1_000
+    site.start()
+    assert site.orders() == list(range(60))
+
+
+def test_a_file_that_no_version_names_is_never_read_and_goes_after_a_while(site: Site) -> None:
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    [known] = Path(site.path).glob("commits/*/*/*.parquet")
+    orphan = known.with_name("0-orphan.parquet")
+    orphan.write_bytes(known.read_bytes())
+    assert site.orders() == list(range(site.order))
+    writer, now_ms = HistoryWriter(site.spark, site.path), round(time.time() * 1000)
+    writer.maintain(Upkeep(retention_days=10_000), now_ms=now_ms)
+    assert orphan.exists()  # somebody else may be about to name it
+    writer.maintain(Upkeep(retention_days=10_000), now_ms=now_ms + 3_600_000)
+    assert not orphan.exists()
+    assert site.orders() == list(range(site.order))
+
+
+def test_a_history_whose_path_cannot_be_used_begins_when_it_can(site: Site, tmp_path: Path) -> None:
+    in_the_way = tmp_path / "elsewhere"
+    in_the_way.write_text("no directory")
+    site.path = str(in_the_way / "parquet")
+    site.start()
+    assert site.history.health.last_error
+    in_the_way.unlink()
+    site.clock.now_ms += 60_000
+    site.history.step()
+    assert not site.history.health.last_error
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    assert site.orders() == list(range(site.order))
+
+
+def test_commits_that_wait_in_the_spool_of_an_earlier_run_are_not_written_down_again(site: Site) -> None:
+    site.run(10, offset_of=slow)
+    site.crash()
+    site.order -= 12  # the snapshot was older: some is read again
+    site.clock.now_ms += 60_000
+    with patch.object(HistoryWriter, "take_in", side_effect=HistoryError("The disk is full.")):
+        site.start()
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    assert site.orders() == list(range(site.order))
+
+
+def test_a_cluster_that_is_left_while_the_path_is_away_waits_in_the_spool(site: Site) -> None:
+    site.run(10, offset_of=slow)
+    with patch.object(HistoryWriter, "take_in", side_effect=HistoryError("The disk is full.")):
+        site.history.leave("c")
+    site.clock.now_ms += 1_000
+    site.start()
+    assert site.orders() == list(range(site.order))
+
+
+def test_small_files_are_put_together_and_the_old_ones_go_after_a_while(site: Site) -> None:
+    for _ in range(5):
+        site.run(3, offset_of=slow)
+        site.history.flush()
+    writer, commits = HistoryWriter(site.spark, site.path), "commits/*/*/*.parquet"
+    writer.maintain(Upkeep(most_files=3), now_ms=site.clock.now_ms)
+    assert len(list(Path(site.path).glob(commits))) == 6
+    assert site.orders() == list(range(site.order))
+    writer.maintain(Upkeep(most_files=3), now_ms=site.clock.now_ms + 3_600_000)
+    assert len(list(Path(site.path).glob(commits))) == 1
+    assert site.orders() == list(range(site.order))
+
+
+def test_days_beyond_the_retention_are_let_go(site: Site) -> None:
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    site.clock.now_ms += 5 * 86_400_000
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    writer = HistoryWriter(site.spark, site.path)
+    writer.maintain(Upkeep(retention_days=2), now_ms=site.clock.now_ms)
+    assert site.orders() == list(range(60, 120))
+
+
+def test_many_versions_are_summed_up_and_nothing_is_lost(spark: SparkSession, tmp_path: Path) -> None:
+    from warren.history import catalog
+    from warren.history.files import Files
+
+    log = catalog.HistoryLog(Files(spark, str(tmp_path)))
+    for at in range(120):
+        entry = catalog.Entry(f"p{at}", "commits", "c", "2026-01-01", 1, 1, at, at, ("order",))
+        log.commit(catalog.Version(at, (entry,), recorded={"c": {"kafka": {0: at}}}))
+    again = catalog.HistoryLog(Files(spark, str(tmp_path))).catalog
+    assert (len(again.files), again.version, again.recorded) == (120, 120, {"c": {"kafka": {0: 119}}})
+    assert len(list(tmp_path.glob("_log/*.json"))) <= 2 * catalog.CHECKPOINT_EVERY + 2
+
+
+def test_two_writers_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    from warren.history.catalog import HistoryLog, Version
+    from warren.history.files import Files
+
+    one, other = (HistoryLog(Files(spark, str(tmp_path))) for _ in range(2))
+    one.commit(Version(1))
+    with pytest.raises(HistoryError, match="Another Warren writes"):
+        other.commit(Version(2))
+
+
+# -- bad input -------------------------------------------------------------------------------------------------------
+
+
+def test_a_path_without_history_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(HistoryError, match="There is no history in"):
+        HistoryReader(spark, str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("span", "says"),
+    [
+        (Span("c", T0_MS + 5_000, T0_MS + 5_000), "is empty"),
+        (Span("c", T0_MS - 9_000_000, T0_MS - 8_000_000), "before the history begins. It reaches from 2026-01-01"),
+        (Span("c", T0_MS + 9_000_000, T0_MS + 9_100_000), "after the history ends"),
+        (Span("d", T0_MS, T0_MS + 1), "no history of cluster d. There is one of: c"),
+    ],
+)
+def test_ranges_without_anything_in_them_are_told(site: Site, span: Span, says: str) -> None:
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    with pytest.raises(HistoryError, match=says):
+        site.reader().checked(span)
+
+
+def test_a_truncated_file_is_told_or_left_out_if_that_is_wanted(site: Site) -> None:
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    first = min(Path(site.path).glob("commits/*/*/*.parquet"))
+    first.write_bytes(first.read_bytes()[:500])
+    with pytest.raises(HistoryError, match=r"has 500 bytes instead of .* leave it out with --skip-damaged"):
+        site.reader().frame("commits", "c")
+    assert site.reader(skips_damaged=True).frame("commits", "c").count() == 60
+
+
+def test_a_file_with_other_columns_is_read_and_what_is_unknown_is_told(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import json
+
+    import pyarrow.parquet as pq
+
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    [path] = Path(site.path).glob("commits/*/*/*.parquet")
+    table = pq.read_table(path, partitioning=None)
+    pq.write_table(table.drop_columns(["incarnation"]).append_column("colour", table["topic"]), path)
+    path.with_name(f".{path.name}.crc").unlink()
+    version = max(Path(site.path).glob("_log/*.version.json"))
+    document = json.loads(version.read_text())
+    for one in document["add"]:
+        if one["table"] == "commits":
+            one |= {"bytes": path.stat().st_size, "columns": [*one["columns"], "colour"]}
+    version.write_text(json.dumps(document))
+    version.with_name(f".{version.name}.crc").unlink()
+    rows = site.reader().frame("commits", "c").collect()
+    assert (len(rows), {row["incarnation"] for row in rows}) == (60, {None})
+    assert "colour" in capsys.readouterr().out
