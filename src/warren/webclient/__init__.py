@@ -1,0 +1,1 @@
+"""The one HTTP client of the house: for notifiers and sinks."""

@@ -1,0 +1,44 @@
+"""OpenSearch from its jars: a single node without security, started by `tests/java/SearchNode.java`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.java_clients import SOURCES, java_with_compiler
+from tests.programs import JARS
+from tests.servers.server import Server
+from warren.embedded.jars import fetch_jars
+
+JVM_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+MOST_HITS = 10_000
+
+
+class OpenSearch(Server):
+    """A node with nothing in it."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._jars = fetch_jars(JARS["opensearch"], print)
+
+    def command(self) -> list[str]:
+        options = [*JVM_OPTIONS, f"-Djava.io.tmpdir={self.directory}", "-cp", f"{self._jars}/*"]
+        source = SOURCES / "SearchNode.java"
+        return [str(java_with_compiler()), *options, str(source), str(self.directory), str(self.port)]
+
+    def answers(self) -> bool:
+        return self.ask("/_cluster/health?wait_for_status=yellow&timeout=1s").status == 200
+
+    def get(self, path: str) -> Any:
+        """The JSON that is there."""
+        return self.ask(path).json()
+
+    def hits(self, index: str, query: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+        """The documents of an index that match, with `_index`, `_id` and `_source`; all of them without a query."""
+        self.ask(f"/{index}/_refresh", b"")
+        body = {"size": MOST_HITS, "query": query or {"match_all": {}}}
+        headers = {"Content-Type": "application/json"}
+        answer = self.ask(f"/{index}/_search", json.dumps(body).encode(), headers=headers).json()
+        found: list[dict[str, Any]] = answer["hits"]["hits"]
+        return found
