@@ -18,15 +18,18 @@ import numpy as np
 
 from tests.kafka import eventually
 from tests.scenario import head_rows
+from tests.unit.test_health_points import PROCESS_HEALTH
 from tests.warren_process import CONFIG, WarrenProcess
+from warren.clusters.state import ClusterState
 from warren.config.load import parse
 from warren.demo.behaviours import GROUPS
 from warren.embedded.broker import Broker, free_port
+from warren.history.service import History, Plan
 from warren.notify.service import Alerts
 from warren.rules.rule import Settings
 from warren.serve.app import make_app
 from warren.serve.server import HttpListener
-from warren.state import ClusterState
+from warren.sinks.service import Sinks
 from warren.windows.commit_rows import CommitRows
 from warren.windows.store import Limits
 
@@ -35,6 +38,20 @@ NOTIFIER = """
 class-name = "slack"
 url = "http://127.0.0.1:{port}/hunter2-hunter2-hunter2"
 """
+HISTORY = """
+[history]
+path = "{path}"
+flush-interval = 5
+sample-interval = 1
+"""
+SINK = """
+[sink.lake]
+class-name = "influxdb"
+url = "http://127.0.0.1:{port}"
+database = "lag"
+interval = 1
+"""
+"""Nobody listens there."""
 SECRET = "hunter2"
 
 
@@ -47,6 +64,7 @@ def shop(directory: Path, broker: Broker) -> Iterator[WarrenProcess]:
             address="127.0.0.1:0", bootstrap=broker.bootstrap, intervals=10, offsets_topic="__consumer_offsets"
         )
         config = usual.replace("[warren]", "[warren]\nevaluate-interval = 1") + NOTIFIER.format(port=free_port())
+        config += HISTORY.format(path=directory / "history") + SINK.format(port=free_port())
         warren = WarrenProcess.with_burrow_file(directory, config, "default")
         WarrenProcess.started.discard(warren.process)
         try:
@@ -92,7 +110,15 @@ class Site:
         self.clusters = {"big": self.state}
         self.queries = {"heads-big": Health(), "commits-big": Health()}
         self._alerts = Alerts(self.config, self.clusters, home, now_ms)
-        self._app = make_app(self.clusters, lambda: self.config, now_ms, lambda: self.queries, alerts=self._alerts)
+        self._app = make_app(
+            self.clusters,
+            lambda: self.config,
+            now_ms,
+            lambda: self.queries,
+            alerts=self._alerts,
+            sinks=Sinks(self.config, self.clusters, home, now_ms, lambda: PROCESS_HEALTH),
+            history=History(Plan(path=""), home, now_ms),
+        )
         self._listener: HttpListener | None = None
         self.start()
 

@@ -104,6 +104,27 @@ def test_a_group_tells_why_since_when_and_what_both_rule_sets_say(shop_url: str,
     expect(page.locator(".panel", has_text="Incidents").last).to_contain_text("for ")
 
 
+def test_the_lag_of_hours_and_days_comes_from_the_history_and_stays_in_the_address(
+    shop_url: str, open_page: Open
+) -> None:
+    page = open_page(f"{shop_url}ui/clusters/test/groups/orders-stalled")
+    page.get_by_role("button", name="6 h").click()
+
+    expect(page.get_by_role("button", name="6 h")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".chart canvas").first).to_be_visible(timeout=90_000)
+    expect(page.locator(".chart .u-legend").first).to_contain_text("Lag, records")
+    assert "range=6h" in page.url
+    page.reload()
+    expect(page.get_by_role("button", name="6 h")).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_offsets_of_hours_and_days_come_from_the_history_too(shop_url: str, open_page: Open) -> None:
+    page = open_page(f"{shop_url}ui/clusters/test/groups/orders-stalled?topic=orders&partition=3&range=6h")
+    chart = page.get_by_role("img", name="Committed and end offset, 6 h")
+
+    expect(chart.locator(".u-legend")).to_contain_text("103", timeout=90_000)
+
+
 def test_a_partition_that_is_chosen_shows_its_commits_and_stays_in_the_address(shop_url: str, open_page: Open) -> None:
     page = open_page(shop_url + "ui/clusters/test/groups/orders-stalled")
     page.get_by_role("grid", name="Partitions").get_by_text("orders 3", exact=True).click()
@@ -192,9 +213,19 @@ def test_the_configuration_is_shown_without_secrets(shop_url: str, open_page: Op
 def test_about_tells_versions_queries_and_positions(shop_url: str, open_page: Open) -> None:
     page = open_page(shop_url + "ui/about")
 
-    expect(page.locator(".facts")).to_contain_text("PySpark")
+    expect(page.locator(".facts").first).to_contain_text("PySpark")
     expect(page.get_by_role("row").filter(has_text="heads-test")).to_contain_text("running")
     expect(page.get_by_text("All records could be decoded.")).to_be_visible()
+
+
+def test_about_tells_how_sinks_and_the_history_are_doing(shop_url: str, open_page: Open) -> None:
+    page = open_page(shop_url + "ui/about")
+
+    sink = page.get_by_role("row").filter(has_text="lake")
+    expect(sink).to_contain_text("failing, will be tried again")
+    expect(sink).to_contain_text("connection refused")
+    history = page.locator("section.panel").filter(has=page.get_by_role("heading", name="History"))
+    expect(history).to_contain_text("ago")
 
 
 def test_theme_and_language_can_be_chosen_and_are_kept(shop_url: str, open_page: Open) -> None:

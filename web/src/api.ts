@@ -48,9 +48,25 @@ export async function ask<T>(
   if (options.body !== undefined) request.body = JSON.stringify(options.body);
   const patience = AbortSignal.timeout(PATIENCE_MS);
   request.signal = options.signal ? AbortSignal.any([options.signal, patience]) : patience;
+  const before = request.method === "GET" ? newest.get(path) : undefined;
+  if (before !== undefined) headers.set("If-None-Match", before.tag);
   const answer = await sent(new URL(path, BASE), request, options.signal);
+  if (answer.status === 304 && before !== undefined) return before.data as T;
   if (!answer.ok) throw await refused(answer);
-  return (await answer.json()) as T;
+  const data = (await answer.json()) as T;
+  if (request.method === "GET") remember(path, answer.headers.get("ETag"), data);
+  return data;
+}
+
+/** The newest answers by path: what is as it was is not sent again, and is the same object. */
+const newest = new Map<string, { tag: string; data: unknown }>();
+const REMEMBERED = 50;
+
+function remember(path: string, tag: string | null, data: unknown): void {
+  newest.delete(path);
+  if (tag !== null) newest.set(path, { tag, data });
+  const oldest = newest.keys().next().value;
+  if (newest.size > REMEMBERED && oldest !== undefined) newest.delete(oldest);
 }
 
 async function sent(url: URL, request: RequestInit, signal: AbortSignal | undefined): Promise<Response> {

@@ -55,6 +55,15 @@ export function clock(time: string | number): string {
   return new Date(time).toLocaleTimeString("en-GB");
 }
 
+/** A time on an axis: over more than a day its date, too. */
+export function axisTime(timeMs: number, spanMs: number, locale: string): string {
+  const at = new Date(timeMs);
+  const time = at.toLocaleTimeString("en-GB", spanMs > 3_600_000 ? { hour: "2-digit", minute: "2-digit" } : {});
+  if (spanMs <= 86_400_000) return time;
+  const day = at.toLocaleDateString(locale, { month: "short", day: "numeric" });
+  return at.getHours() + at.getMinutes() === 0 ? day : `${day} ${time}`;
+}
+
 /** The time of today, and the date too of other days. */
 export function moment(time: string, locale: string, nowMs: number): string {
   const at = new Date(time);

@@ -23,6 +23,8 @@ export interface Cluster {
   evaluated_at: string;
   group_count: number;
   groups_by_status: Record<GroupStatus, number>;
+  total_lag: number;
+  lag_seconds: number | null;
   topic_count: number;
   undecodable_records: Record<string, number>;
   undecodable_examples: { partition: number; offset: number; kind: string; reason: string }[];
@@ -148,6 +150,17 @@ export interface Trail {
   lag_seconds: (number | null)[];
 }
 
+/** How a group moved through a partition. */
+export interface OffsetsCourse {
+  times: string[];
+  committed_offset: (number | null)[];
+  end_offset: (number | null)[];
+}
+
+export interface HistoryState {
+  is_kept: boolean;
+}
+
 export interface TopicList {
   matching: number;
   topics: { topic: string; partition_count: number; group_count: number }[];
@@ -236,6 +249,35 @@ export interface NotifierList {
     last_failed_at: string | null;
     last_error: string | null;
   }[];
+}
+
+export interface SinkList {
+  sinks: {
+    name: string;
+    class: string;
+    failing: boolean;
+    sent: number;
+    refused: number;
+    dropped: number;
+    failed_attempts: number;
+    waiting: number;
+    waiting_bytes: number;
+    oldest_waiting_at: string | null;
+    last_sent_at: string | null;
+    last_failed_at: string | null;
+    last_error: string | null;
+  }[];
+}
+
+export interface HistoryHealth {
+  is_kept: boolean;
+  path: string | null;
+  commits: number;
+  files: number;
+  waiting_bytes: number;
+  last_written_at: string | null;
+  last_error: string | null;
+  lost_seconds: number;
 }
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };

@@ -7,6 +7,8 @@ function count(n: number, one: string, many: string): string {
 export const en = {
   locale: "en-GB",
   units: { second: " s", minute: " min", hour: " h", day: " d" },
+  /** A reason or note of the API. */
+  reason: (text: string) => text,
   nav: {
     label: "Views",
     overview: "Overview",
@@ -143,6 +145,7 @@ export const en = {
     own: "counts for this group",
     stale: (age: string) => `Nothing new is known of this group for ${age}; it is judged as of then.`,
     chart: "Lag over time",
+    range: "How far back",
     chartEmpty: "The first points come with the next evaluations.",
     partitions: "Partitions",
     heat: "Heat map",
@@ -251,6 +254,25 @@ export const en = {
     test: "Send a test",
     tested: (name: string) => `${name} has taken a test message.`,
     testFailed: (name: string) => `The test message did not reach ${name}.`,
+  },
+  outlets: {
+    sinks: "Sinks",
+    noSinks: "No sink is configured: points are not written elsewhere.",
+    writing: "writing",
+    failing: "failing, will be tried again",
+    sent: "Points written",
+    waiting: "Waiting",
+    refused: "Refused",
+    dropped: "Dropped",
+    lastSent: "Last written",
+    history: "History",
+    noHistory: "No history is kept: charts reach back an hour, and nothing can be replayed.",
+    path: "Path",
+    lastWritten: "Last written",
+    commits: "Commits since the start",
+    files: "Files",
+    waitingBytes: "Bytes waiting",
+    lostSeconds: "Seconds lost",
   },
   config: {
     title: "Configuration",

@@ -1,6 +1,7 @@
 /** 한국어. */
 
 import type { Dictionary } from "./en";
+import { koreanReason } from "./reasons";
 
 function count(n: number, unit: string): string {
   return `${n.toLocaleString("ko")}${unit}`;
@@ -9,6 +10,7 @@ function count(n: number, unit: string): string {
 export const ko: Dictionary = {
   locale: "ko-KR",
   units: { second: "초", minute: "분", hour: "시간", day: "일" },
+  reason: koreanReason,
   nav: {
     label: "화면",
     overview: "개요",
@@ -144,6 +146,7 @@ export const ko: Dictionary = {
     own: "이 그룹에 적용",
     stale: (age) => `${age} 동안 이 그룹에 대한 새 소식이 없습니다. 그 시점 기준으로 판정합니다.`,
     chart: "시간에 따른 지연",
+    range: "표시 기간",
     chartEmpty: "다음 평가부터 점이 표시됩니다.",
     partitions: "파티션",
     heat: "히트맵",
@@ -251,6 +254,25 @@ export const ko: Dictionary = {
     test: "시험 메시지 보내기",
     tested: (name: string) => `${name}이(가) 시험 메시지를 받았습니다.`,
     testFailed: (name: string) => `시험 메시지가 ${name}에 전달되지 않았습니다.`,
+  },
+  outlets: {
+    sinks: "내보내기",
+    noSinks: "설정된 내보내기가 없습니다. 측정값은 다른 곳에 기록되지 않습니다.",
+    writing: "기록 중",
+    failing: "실패, 다시 시도합니다",
+    sent: "기록한 측정값",
+    waiting: "대기",
+    refused: "거부됨",
+    dropped: "버려짐",
+    lastSent: "마지막 기록",
+    history: "이력",
+    noHistory: "이력을 남기지 않습니다. 차트는 한 시간까지만 보이고 재생할 수 없습니다.",
+    path: "경로",
+    lastWritten: "마지막 기록",
+    commits: "시작 이후 커밋",
+    files: "파일",
+    waitingBytes: "대기 중인 바이트",
+    lostSeconds: "잃은 시간(초)",
   },
   config: {
     title: "설정",

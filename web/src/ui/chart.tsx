@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { clock, compact, duration, records } from "../format";
+import { axisTime, compact, duration, moment, records } from "../format";
 import { theme, useWords } from "../settings";
 import { useStore } from "../store";
 
@@ -87,14 +87,14 @@ function options(element: HTMLElement, lines: Line[], words: ReturnType<typeof u
         stroke: ink,
         grid: { show: false },
         ticks: { show: false },
-        values: (_, splits) => splits.map((one) => clock(one * 1000)),
+        values: (plot, splits) => splits.map((one) => axisTime(one * 1000, spanMs(plot), words.locale)),
         space: 80,
         size: 32,
       },
       ...units.map((unit, i) => axis(unit, i === 0 ? 3 : 1)),
     ],
     series: [
-      { label: "", value: (_, at: number | null) => (at === null ? "" : clock(at * 1000)) },
+      { label: "", value: (_, at: number | null) => (at === null ? "" : moment(new Date(at * 1000).toISOString(), words.locale, Date.now())) },
       ...lines.map((one): uPlot.Series => ({
         label: one.label,
         scale: one.unit,
@@ -109,6 +109,11 @@ function options(element: HTMLElement, lines: Line[], words: ReturnType<typeof u
       })),
     ],
   };
+}
+
+function spanMs(plot: uPlot): number {
+  const times = plot.data[0];
+  return ((times.at(-1) ?? 0) - (times[0] ?? 0)) * 1000;
 }
 
 /** Lag begins at 0; offsets, which are large and near each other, where they begin. */

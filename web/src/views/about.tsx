@@ -7,6 +7,7 @@ import { useWords } from "../settings";
 import type { About, ClusterList, Query } from "../types";
 import { Whole } from "../ui/states";
 import { Fact, Moment, Panel, Records } from "../ui/words";
+import { History, Sinks } from "./outlets";
 
 export function AboutView(): JSX.Element {
   const words = useWords();
@@ -39,6 +40,8 @@ export function AboutView(): JSX.Element {
             <Panel title={words.about.pipeline}>
               <Whole live={pipeline}>{({ queries }) => <Queries queries={queries} />}</Whole>
             </Panel>
+            <Sinks />
+            <History />
             <Positions positions={one.positions} />
           </>
         )}

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { apiPath, BASE } from "../api";
 import { duration, moment, percent, secondsSince } from "../format";
+import { historyPath, isLong, type Range } from "../ranges";
 import { shellWord, shownStatus } from "../lag";
 import { useLive, useNow } from "../live";
 import { keep, Link, usePlace } from "../navigation";
@@ -11,6 +12,7 @@ import { useWords } from "../settings";
 import type { Group, IncidentList, Member, Silence, Trail, WindowList } from "../types";
 import { Chart } from "../ui/chart";
 import { Heat } from "../ui/heat";
+import { type ChosenRange, RangeChoice, useRange } from "../ui/range";
 import { Whole } from "../ui/states";
 import { Status, toneOf } from "../ui/status";
 import { CopyButton, Fact, Panel, Records, Seconds } from "../ui/words";
@@ -34,13 +36,18 @@ function Found({ one }: { one: Group }): JSX.Element {
   const words = useWords();
   const { query } = usePlace();
   const chosen = chosenPartition(one, query);
-  const choose = (topic: string, partition: number) =>
-    keep(new URLSearchParams({ topic, partition: String(partition) }));
+  const range = useRange();
+  const choose = (topic: string, partition: number) => {
+    const next = new URLSearchParams(query);
+    next.set("topic", topic);
+    next.set("partition", String(partition));
+    keep(next);
+  };
   const hasPartitions = one.partitions.length > 0;
   return (
     <div class="page">
       <Verdict one={one} />
-      {hasPartitions && <LagChart one={one} />}
+      {hasPartitions && <LagChart one={one} chosen={range} />}
       {hasPartitions && (
         <Panel
           title={words.groupView.partitions}
@@ -50,7 +57,13 @@ function Found({ one }: { one: Group }): JSX.Element {
         </Panel>
       )}
       {chosen !== null && (
-        <PartitionWindow cluster={one.cluster} group={one.group} topic={chosen.topic} partition={chosen.partition} />
+        <PartitionWindow
+          cluster={one.cluster}
+          group={one.group}
+          topic={chosen.topic}
+          partition={chosen.partition}
+          range={range.range}
+        />
       )}
       {hasPartitions && <HeatPanel one={one} onChoose={choose} />}
       <div class="columns">
@@ -73,7 +86,7 @@ function Verdict({ one }: { one: Group }): JSX.Element {
   const words = useWords();
   const nowMs = useNow();
   const status = shownStatus(one);
-  const reason = one.cause === null ? (one.note ?? words.groupView.noReason) : one.cause.reason;
+  const reason = words.reason(one.cause === null ? (one.note ?? words.groupView.noReason) : one.cause.reason);
   return (
     <header class={`verdict ${toneOf(status)}`}>
       <nav class="crumbs" aria-label={words.cluster}>
@@ -104,7 +117,7 @@ function Verdict({ one }: { one: Group }): JSX.Element {
       </p>
       {one.stale_since !== null && (
         <p class="warn-text">
-          {words.groupView.stale(duration(secondsSince(one.stale_since, nowMs), words.units))} {one.note}
+          {words.groupView.stale(duration(secondsSince(one.stale_since, nowMs), words.units))} {words.reason(one.note ?? "")}
         </p>
       )}
       <Facts one={one} />
@@ -153,7 +166,7 @@ function RuleSets({ one }: { one: Group }): JSX.Element | null {
                 {name === one.rule_set && <small> {words.groupView.own}</small>}
               </span>
               <Status status={found === undefined ? null : shownStatus(found)} />
-              <span class="why">{found?.reason}</span>
+              <span class="why">{words.reason(found?.reason ?? "")}</span>
             </li>
           );
         })}
@@ -189,34 +202,46 @@ function Silencing({ one }: { one: Group }): JSX.Element {
   );
 }
 
-function LagChart({ one }: { one: Group }): JSX.Element {
+function LagChart({ one, chosen }: { one: Group; chosen: ChosenRange }): JSX.Element {
   const words = useWords();
-  const live = useLive<Trail>(apiPath("clusters", one.cluster, "groups", one.group, "trail"), 5_000);
   return (
-    <Panel title={words.groupView.chart}>
-      <Whole live={live}>
-        {(trail) =>
-          trail.times.length < 2 ? (
-            <p class="muted after">{words.groupView.chartEmpty}</p>
-          ) : (
-            <Chart
-              label={words.groupView.chart}
-              timesMs={trail.times.map((at) => Date.parse(at))}
-              lines={[
-                { label: words.groupView.lag, unit: "records", colour: "--line-1", values: trail.total_lag },
-                {
-                  label: words.groupView.seconds,
-                  unit: "seconds",
-                  colour: "--line-2",
-                  values: trail.lag_seconds,
-                  dashed: true,
-                },
-              ]}
-            />
-          )
-        }
-      </Whole>
+    <Panel title={words.groupView.chart} aside={<RangeChoice chosen={chosen} />}>
+      <Course one={one} range={chosen.range} />
     </Panel>
+  );
+}
+
+/** The last hour is at hand; what is longer comes from the history. */
+function Course({ one, range }: { one: Group; range: Range }): JSX.Element {
+  const words = useWords();
+  const path = apiPath("clusters", one.cluster, "groups", one.group);
+  const nowMs = useNow();
+  const isPast = isLong(range);
+  const asked = isPast ? historyPath(path, range.seconds, nowMs) : `${path}/trail`;
+  const live = useLive<Trail>(asked, isPast ? 60_000 : 5_000);
+  return (
+    <Whole live={live}>
+      {(trail) =>
+        trail.times.length < 2 ? (
+          <p class="muted after">{words.groupView.chartEmpty}</p>
+        ) : (
+          <Chart
+            label={words.groupView.chart}
+            timesMs={trail.times.map((at) => Date.parse(at))}
+            lines={[
+              { label: words.groupView.lag, unit: "records", colour: "--line-1", values: trail.total_lag },
+              {
+                label: words.groupView.seconds,
+                unit: "seconds",
+                colour: "--line-2",
+                values: trail.lag_seconds,
+                dashed: true,
+              },
+            ]}
+          />
+        )
+      }
+    </Whole>
   );
 }
 

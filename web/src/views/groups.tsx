@@ -265,8 +265,10 @@ function Table({ cluster, list, offset, filter, onChange, onRange }: TableProps)
         <Link to={{ view: "group", cluster, group: one.group }} tabIndex={-1} class="name" title={one.group}>
           {one.group}
         </Link>
-        <span class="why" title={one.cause?.reason ?? one.note ?? ""}>
-          {one.cause === null ? one.note : `${one.cause.topic} ${one.cause.partition}: ${one.cause.reason}`}
+        <span class="why" title={words.reason(one.cause?.reason ?? one.note ?? "")}>
+          {one.cause === null
+            ? words.reason(one.note ?? "")
+            : `${one.cause.topic} ${one.cause.partition}: ${words.reason(one.cause.reason)}`}
         </span>
       </span>,
       <span class="clip" title={one.topics.join(", ")}>

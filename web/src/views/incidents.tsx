@@ -104,7 +104,7 @@ function Item({ one, named, fromMs, nowMs }: ItemProps): JSX.Element {
                 {one.group} <small class="muted">{one.cluster}</small>
               </b>
             )}
-            <span class="why">{cause == null ? "" : `${cause.topic} ${cause.partition}: ${cause.reason}`}</span>
+            <span class="why">{cause == null ? "" : `${cause.topic} ${cause.partition}: ${words.reason(cause.reason)}`}</span>
           </span>
           <Span
             fromMs={Date.parse(one.opened_at) - fromMs}
@@ -124,7 +124,7 @@ function Item({ one, named, fromMs, nowMs }: ItemProps): JSX.Element {
             <li key={i}>
               <Moment time={step.at} /> <Status status={step.status} /> {words.incidents.turns[step.turn]}
               <span class="why">
-                {step.cause === null ? "" : ` ${step.cause.topic} ${step.cause.partition}: ${step.cause.reason}`}
+                {step.cause === null ? "" : ` ${step.cause.topic} ${step.cause.partition}: ${words.reason(step.cause.reason)}`}
               </span>
             </li>
           ))}

@@ -12,7 +12,7 @@ import type { ChangeList, Cluster, ClusterList, GroupList, GroupSummary } from "
 import { Spark } from "../ui/spark";
 import { Loading, Message, Whole } from "../ui/states";
 import { Shape, Status } from "../ui/status";
-import { Age, Moment, Panel, Records, Seconds } from "../ui/words";
+import { Age, Fact, Moment, Panel, Records, Seconds } from "../ui/words";
 
 const SHOWN = 25;
 const NOTABLE_SKEW_S = 2;
@@ -71,6 +71,14 @@ function ClusterCard({ cluster }: { cluster: Cluster }): JSX.Element {
           </li>
         ))}
       </ul>
+      <dl class="facts">
+        <Fact label={words.groupView.lag}>
+          <Records value={cluster.total_lag} />
+        </Fact>
+        <Fact label={words.groupView.seconds}>
+          <Seconds value={cluster.lag_seconds} />
+        </Fact>
+      </dl>
       <p class="muted">
         {words.groupsCount(cluster.group_count)} · {words.topicsCount(cluster.topic_count)}
         {cluster.cluster_id !== null && <span class="mono"> · {cluster.cluster_id}</span>}
@@ -127,7 +135,7 @@ function Troubles({ cluster }: { cluster: Cluster }): JSX.Element | null {
     lines.push(<li key="skew">{words.overview.skew(duration(cluster.clock_skew_seconds, words.units))}</li>);
   if (cluster.stale_partitions.length > 0)
     lines.push(
-      <li key="stale" title={cluster.stale_partitions[0]?.reason}>
+      <li key="stale" title={words.reason(cluster.stale_partitions[0]?.reason ?? "")}>
         {words.overview.stale(cluster.stale_partitions.length)}
       </li>,
     );
@@ -221,7 +229,9 @@ function Worst({ one, shows }: { one: Placed; shows: boolean }): JSX.Element {
           <b>{one.group}</b>
           {shows && <small class="muted"> {one.cluster}</small>}
           <span class="why">
-            {one.cause === null ? one.note : `${one.cause.topic} ${one.cause.partition}: ${one.cause.reason}`}
+            {one.cause === null
+              ? words.reason(one.note ?? "")
+              : `${one.cause.topic} ${one.cause.partition}: ${words.reason(one.cause.reason)}`}
           </span>
         </span>
         <span class="how-much">
@@ -261,7 +271,7 @@ function Changes({ clusters }: { clusters: Cluster[] }): JSX.Element | null {
                 <Status status={one.was} before /> <span aria-hidden="true">→</span> <Status status={one.now} />
               </span>
               <Link to={{ view: "group", cluster: one.cluster, group: one.group }}>{one.group}</Link>
-              <span class="why">{one.cause === null ? "" : one.cause.reason}</span>
+              <span class="why">{one.cause === null ? "" : words.reason(one.cause.reason)}</span>
             </li>
           ))}
         </ol>

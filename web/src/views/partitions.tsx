@@ -3,11 +3,12 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { apiPath } from "../api";
-import { rate } from "../format";
+import { duration, rate } from "../format";
 import { commitMs } from "../lag";
-import { useLive } from "../live";
+import { useLive, useNow } from "../live";
+import { historyPath, isLong, type Range } from "../ranges";
 import { useWords } from "../settings";
-import type { Partition, WindowEntry } from "../types";
+import type { OffsetsCourse, Partition, WindowEntry } from "../types";
 import { Chart } from "../ui/chart";
 import { Rows, type Column } from "../ui/rows";
 import { Whole } from "../ui/states";
@@ -45,7 +46,7 @@ export function Partitions({ partitions, chosen, onChoose }: PartitionsProps): J
   const cells = (index: number) => {
     const one = shown[index];
     if (one === undefined) return null;
-    const told = [one.reason, ...one.conditions.map((each) => each.reason)].join(" · ");
+    const told = [words.reason(one.reason), ...one.conditions.map((each) => words.reason(each.reason))].join(" · ");
     return [
       <Status status={one.status} />,
       <span class="who">
@@ -114,9 +115,11 @@ interface WindowProps {
   group: string;
   topic: string;
   partition: number;
+  /** How far back the chart reaches. */
+  range: Range;
 }
 
-export function PartitionWindow({ cluster, group, topic, partition }: WindowProps): JSX.Element {
+export function PartitionWindow({ cluster, group, topic, partition, range }: WindowProps): JSX.Element {
   const words = useWords();
   const path = apiPath("clusters", cluster, "groups", group, "topics", topic, "partitions", String(partition));
   const live = useLive<Partition & { window: WindowEntry[]; evaluated_at: string }>(path);
@@ -126,7 +129,11 @@ export function PartitionWindow({ cluster, group, topic, partition }: WindowProp
       <Whole live={live}>
         {(found) => (
           <div class="columns">
-            <Offsets entries={found.window} end={found.end_offset} atMs={Date.parse(found.evaluated_at)} />
+            {isLong(range) ? (
+              <PastOffsets path={path} range={range} />
+            ) : (
+              <Offsets entries={found.window} end={found.end_offset} atMs={Date.parse(found.evaluated_at)} />
+            )}
             <Commits entries={found.window} label={words.groupView.window(`${topic} ${partition}`)} />
           </div>
         )}
@@ -142,10 +149,41 @@ function Offsets({ entries, end, atMs }: { entries: WindowEntry[]; end: number |
   const times = [...entries.map(commitMs), atMs];
   const committed = [...entries.map((one) => one.offset), newest?.offset ?? null];
   const ends = [...entries.map((one) => (one.lag === null ? null : one.offset + one.lag)), end];
+  return <OffsetsChart timesMs={times} committed={committed} ends={ends} label={words.groupView.offsets} />;
+}
+
+/** The same over hours and days, by the history. */
+function PastOffsets({ path, range }: { path: string; range: Range }): JSX.Element {
+  const words = useWords();
+  const nowMs = useNow();
+  const live = useLive<OffsetsCourse>(historyPath(path, range.seconds, nowMs), 60_000);
+  return (
+    <Whole live={live}>
+      {(found) => (
+        <OffsetsChart
+          timesMs={found.times.map((at) => Date.parse(at))}
+          committed={found.committed_offset}
+          ends={found.end_offset}
+          label={`${words.groupView.offsets}, ${duration(range.seconds, words.units)}`}
+        />
+      )}
+    </Whole>
+  );
+}
+
+interface OffsetsChartProps {
+  timesMs: number[];
+  committed: (number | null)[];
+  ends: (number | null)[];
+  label: string;
+}
+
+function OffsetsChart({ timesMs, committed, ends, label }: OffsetsChartProps): JSX.Element {
+  const words = useWords();
   return (
     <Chart
-      label={words.groupView.offsets}
-      timesMs={times}
+      label={label}
+      timesMs={timesMs}
       lines={[
         { label: words.groupView.committed, unit: "records", colour: "--line-1", values: committed },
         { label: words.groupView.end, unit: "records", colour: "--line-2", values: ends, dashed: true },
