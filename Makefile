@@ -6,10 +6,10 @@ SECONDS ?= 180
 SETUP := @$(PYTHON) scripts/setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test chaos fuzz check bench clean
+.PHONY: help setup demo run test chaos fuzz check bench dashboards clean
 
 help:  ## list the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup:  ## make .venv with everything Warren needs
 	$(SETUP)
@@ -24,7 +24,7 @@ run:  ## run Warren: make run CONFIG=directory-of-warren.toml
 	@exec $(BIN)/warren run --config-dir "$(CONFIG)"
 
 test:  ## run every test, against real brokers
-	$(SETUP) --dev --kafka 4.3.1 3.9.2 --programs telegraf prometheus alertmanager chromium
+	$(SETUP) --dev --kafka 4.3.1 3.9.2 --programs telegraf prometheus alertmanager chromium influxdb influxdb-1.8 victoria-metrics otel-collector opensearch
 	@PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web test
 	@$(BIN)/python -m pytest tests/unit tests/property --numprocesses 2 --dist worksteal
 	@$(BIN)/python -m pytest tests/spark tests/integration
@@ -47,6 +47,10 @@ check:  ## lint, format and types
 bench:  ## measure speed and memory
 	$(SETUP) --dev --kafka 4.3.1 --programs wrk
 	@exec $(BIN)/python -m benchmarks
+
+dashboards:  ## write the JSON of the dashboards again, after a change to dashboards/
+	$(SETUP) --dev
+	@exec $(BIN)/python -W ignore::DeprecationWarning -m dashboards
 
 clean:  ## remove what was generated here; downloads in the cache stay
 	@rm -rf web/node_modules src/warren/serve/static

@@ -18,6 +18,7 @@ from benchmarks.process import usage_of
 from warren.embedded.broker import Broker, free_port
 
 PASSES = 4
+HISTORY_PASSES = 10
 LATENCY_SAMPLES = 100
 GOAL_RECORDS_PER_S = 500_000
 
@@ -44,6 +45,7 @@ def main() -> int:
         seconds = fill(broker.bootstrap, load)
         _tell("load", f"{load.records:,} commits of {load.group_partitions:,} group-partitions in {seconds:.1f} s")
         _measure_catch_up(broker.bootstrap, Path(scratch) / "catch-up", load)
+        _measure_history(broker.bootstrap, Path(scratch) / "history")
         _measure_running(broker.bootstrap, Path(scratch) / "run", load)
     with tempfile.TemporaryDirectory() as scratch, Broker(Path(scratch) / "kafka", report=print) as broker:
         broker.prepare_groups()
@@ -52,6 +54,7 @@ def main() -> int:
         share = load.group_records / load.records
         _tell("load", f"{load.records:,} records, {share:.0%} of them about groups and their members")
         _measure_catch_up(broker.bootstrap, Path(scratch) / "catch-up", load)
+    _measure_replay()
     return 0
 
 
@@ -99,6 +102,39 @@ def _measure_catch_up(bootstrap: str, home: Path, load: Load) -> None:
         cold, *warm = [one["records"] / one[since] for one in passes]
         _tell(f"catch-up, {what}", f"cold {cold:,.0f}, warm median {statistics.median(warm):,.0f} records/s")
         print(f"{'':<36} warm passes {', '.join(f'{rate:,.0f}' for rate in warm)} (goal {GOAL_RECORDS_PER_S:,})")
+
+
+def _measure_history(bootstrap: str, home: Path) -> None:
+    """The same catch-up with and without a history, pass by pass; the first two are cold and do not count."""
+    command = [sys.executable, "-m", "benchmarks.catch_up", bootstrap, str(home), str(HISTORY_PASSES), "history"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    passes = [json.loads(line) for line in done.stdout.splitlines()][3:]
+    kept = [one for one in passes if "history_commits" in one]
+    rates = [
+        statistics.median(one["records"] / one["since_first_read_s"] for one in of)
+        for of in (kept, [one for one in passes if one not in kept])
+    ]
+    _tell(
+        "history",
+        f"{rates[0]:,.0f} records/s with it, {rates[1]:,.0f} without: {1 - rates[0] / rates[1]:+.1%} (goal 5%)",
+    )
+    size, flush_s = kept[-1]["bytes_per_commit"], statistics.median(one["flush_s"] for one in kept)
+    commits = kept[-1]["history_commits"]
+    _tell("  on disk", f"{size:.1f} bytes a commit (goal 40), {commits:,} commits in Parquet after {flush_s:.1f} s")
+
+
+def _measure_replay() -> None:
+    """A generated history on a Spark cluster of one and of two executors."""
+    done = subprocess.run([sys.executable, "-m", "benchmarks.replay"], stdout=subprocess.PIPE, text=True, check=True)
+    made, *runs = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    _tell(
+        "replay",
+        f"{made['commits']:,} commits of 50,000 group-partitions, made by Spark in {made['generated_s']:.0f} s",
+    )
+    for one in runs:
+        commits = made["commits"] * one["share"]
+        what = f"  {commits / 1e6:.1f} M commits, {one['executors']} executors"
+        _tell(what, f"{one['took_s']:.1f} s, {commits / one['took_s']:,.0f} commits/s")
 
 
 def _measure_running(bootstrap: str, directory: Path, load: Load) -> None:

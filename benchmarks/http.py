@@ -19,11 +19,11 @@ import pyarrow as pa
 from benchmarks.store import INTERVALS, PARTITIONS, STEP_MS, commits, heads, new_state
 from tests.programs import WRK
 from warren.app import now_ms
+from warren.clusters.state import ClusterState
 from warren.config.load import for_bootstrap
 from warren.embedded.broker import free_port
 from warren.serve.app import make_app
 from warren.serve.server import HttpListener
-from warren.state import ClusterState
 from warren.windows.rows import COMMIT_ROWS, RowKind
 
 PAIRS = range(100_000 // PARTITIONS)

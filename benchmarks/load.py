@@ -24,7 +24,7 @@ from warren.codec.keys import (
     encode_offset_key,
     offsets_partition,
 )
-from warren.sources.kafka import topic_ids_of
+from warren.kafka.clients import topic_ids_of
 
 OFFSETS_TOPIC = "__consumer_offsets"
 COMMIT_DISTANCE_MS = 10_000

@@ -18,12 +18,12 @@ import numpy as np
 import psutil
 import pyarrow as pa
 
+from warren.clusters.keeper import Keeper
+from warren.clusters.state import ClusterState
 from warren.codec.commits import incarnation_of
-from warren.keeper import Keeper
 from warren.machine.memory import give_back
 from warren.rules.listing import Selection
 from warren.rules.rule import Settings
-from warren.state import ClusterState
 from warren.windows.rows import COMMIT_ROWS, HEAD_ROWS, RowKind
 from warren.windows.store import Limits
 
@@ -137,7 +137,7 @@ def heads(now_ms: int, step: int, behind: int = 0) -> pa.Table:
 
 def evaluation_s(state: ClusterState, rule_set: str, now_ms: int) -> list[float]:
     """How long it takes to judge everything anew."""
-    return list(_timed(lambda: state._evaluation(_moment(now_ms), rule_set)))
+    return list(_timed(lambda: state._judgements.evaluation(_moment(now_ms), rule_set)))
 
 
 _moments = iter(range(0, 10**9, 2_000))

@@ -11,6 +11,7 @@ from typing import Literal, TypeVar
 from confluent_kafka import (
     Consumer,
     ConsumerGroupTopicPartitions,
+    KafkaError,
     KafkaException,
     Producer,
     ShareConsumer,
@@ -19,17 +20,24 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from warren.codec.commits import OffsetCommit, encode_offset_commit
-from warren.codec.keys import encode_offset_key
+from warren.codec.keys import encode_offset_key, offsets_partition
 
 T = TypeVar("T")
 
 
+OFFSETS_PARTITIONS = 50
+POISONED = 0
+"""The partition of the offsets topic that a test writes nonsense to: its coordinator never goes on."""
+
+
 def unique(name: str) -> str:
-    """A name that no other test has."""
-    return f"{name}-{uuid.uuid4().hex[:8]}"
+    """A name that no other test has; a group of that name has a coordinator that works."""
+    while offsets_partition(made := f"{name}-{uuid.uuid4().hex[:8]}", OFFSETS_PARTITIONS) == POISONED:
+        pass
+    return made
 
 
-def eventually(condition: Callable[[], T], deadline_s: float = 30.0) -> T:
+def eventually(condition: Callable[[], T], deadline_s: float = 60.0) -> T:
     """Wait until the condition holds; its last answer, or an assertion error with it."""
     end = time.monotonic() + deadline_s
     while True:
@@ -82,12 +90,16 @@ class Cluster:
 
     def commit(self, group: str, topic: str, offset: int, partition: int = 0, metadata: str = "") -> None:
         """Commit without being a member: a simple group."""
-        settings = {"bootstrap.servers": self.bootstrap, "log_level": 0, "enable.auto.commit": False}
-        consumer = Consumer({**settings, "group.id": group})
+        consumer = self.consumer(group)
         try:
             eventually(lambda: _commit(consumer, TopicPartition(topic, partition, offset, metadata)))
         finally:
             consumer.close()
+
+    def consumer(self, group: str) -> Consumer:
+        """One that commits without being a member."""
+        settings = {"bootstrap.servers": self.bootstrap, "log_level": 0, "enable.auto.commit": False}
+        return Consumer({**settings, "group.id": group})
 
     def transactional_commit(
         self,
@@ -129,7 +141,17 @@ class Cluster:
 
     def delete_group(self, group: str) -> None:
         """Delete a group of any type that has no members, with its offsets."""
-        self.admin.delete_consumer_groups([group])[group].result(30)
+        eventually(lambda: self._deletes(group))
+
+    def _deletes(self, group: str) -> bool:
+        """Whether it is deleted; not yet if a broker that was just started still reads the group's partition."""
+        try:
+            self.admin.delete_consumer_groups([group])[group].result(30)
+        except KafkaException as error:
+            if error.args[0].code() not in (KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS):
+                raise
+            return False
+        return True
 
     def share_member(self, group: str, *topics: str, **settings: object) -> ShareConsumer:
         """A member of a share group that reads from the start of the topics.

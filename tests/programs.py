@@ -1,7 +1,8 @@
 """Programs that the tests and benchmarks run against Warren: made or fetched once, kept in the cache with Kafka's jars.
 
-Telegraf is built from its Go module with the few plugins that are needed; the others come out of the distribution's
-packages, which are unpacked and not installed. Nothing is there but what was complete and answered.
+Telegraf is built from its Go module with the few plugins that are needed, InfluxDB 1.8 for its v2 API, and a Collector
+of OpenTelemetry; the others come out of the distribution's packages, which are unpacked and not installed. Nothing is
+there but what was complete and answered.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from warren.embedded.jars import Printer, fetch_jars
 from warren.errors import SetupError
 from warren.machine.cache import cache_dir, locked
 
@@ -31,6 +33,24 @@ go 1.26.0
 require {MODULE} v{TELEGRAF_VERSION}
 """
 
+INFLUXDB_VERSION = "1.8.10"
+INFLUXDB_MODULE = "github.com/influxdata/influxdb"
+
+COLLECTOR_VERSION = "0.118.0"
+COLLECTOR_MODULE = "go.opentelemetry.io/collector"
+COLLECTOR_GO_MOD = f"""\
+module warren.test/collector
+
+go 1.26.0
+
+require (
+    {COLLECTOR_MODULE}/confmap/provider/fileprovider v1.24.0
+    {COLLECTOR_MODULE}/exporter/debugexporter v{COLLECTOR_VERSION}
+    {COLLECTOR_MODULE}/otelcol v{COLLECTOR_VERSION}
+    {COLLECTOR_MODULE}/receiver/otlpreceiver v{COLLECTOR_VERSION}
+)
+"""
+
 Report = Callable[[str], None]
 
 
@@ -43,6 +63,9 @@ class Program(NamedTuple):
     executables: tuple[str, ...]
     version: str = ""
     """If it is always the same one; the distribution's packages have their own."""
+    question: str = "--version"
+    answers_as: str = ""
+    """How the answer begins, where that is not the name of the executable."""
 
     @property
     def home(self) -> Path:
@@ -83,6 +106,27 @@ def _build_telegraf(target: Path) -> None:
         # is no list of checksums here for the same reason: `-mod=mod` makes one, against the public one.
         environment = {**os.environ, "GOFLAGS": "-mod=mod -buildvcs=false", "GOWORK": "off"}
         _run([go, "build", *options, f"{MODULE}/cmd/telegraf"], Path(scratch), "telegraf cannot be built", environment)
+
+
+def _build_collector(target: Path) -> None:
+    """Collectors are put together by those who want one: ours takes OTLP, and prints what it was sent."""
+    go = _tool("go", "The Collector cannot be built: there is no `go`.", "Install Go 1.26 or newer.")
+    with tempfile.TemporaryDirectory() as scratch:
+        (Path(scratch) / "go.mod").write_text(COLLECTOR_GO_MOD)
+        shutil.copy(Path(__file__).parent / "go" / "collector.go", scratch)
+        flags = ["-trimpath", "-ldflags", f"-s -w -X main.version={COLLECTOR_VERSION}"]
+        environment = {**os.environ, "GOFLAGS": "-mod=mod -buildvcs=false", "GOWORK": "off"}
+        command = [go, "build", *flags, "-o", f"{target}/usr/bin/otel-collector", "."]
+        _run(command, Path(scratch), "The Collector cannot be built", environment)
+
+
+def _build_influxdb(target: Path) -> None:
+    go = _tool("go", "InfluxDB cannot be built: there is no `go`.", "Install Go 1.26 or newer.")
+    with tempfile.TemporaryDirectory() as scratch:
+        flags = ["-trimpath", "-ldflags", f"-s -w -X main.version={INFLUXDB_VERSION}"]
+        environment = {**os.environ, "GOBIN": f"{target}/usr/bin", "GOFLAGS": "", "GOWORK": "off"}
+        command = [go, "install", *flags, f"{INFLUXDB_MODULE}/cmd/influxd@v{INFLUXDB_VERSION}"]
+        _run(command, Path(scratch), "InfluxDB cannot be built", environment)
 
 
 def _unpack(*packages: str) -> Callable[[Path], None]:
@@ -176,8 +220,52 @@ PROMETHEUS = Program("prometheus", "fetching Prometheus", _unpack("prometheus"),
 ALERTMANAGER = Program("alertmanager", "fetching Alertmanager", _unpack_alertmanager, ("alertmanager",))
 """It must be started in its own directory, `home`."""
 CHROMIUM = Program("chromium", "fetching Chromium", _unpack_chromium, ("chromium",))
+INFLUXDB = Program(
+    "influxdb", "fetching InfluxDB", _unpack("influxdb"), ("influxd",), question="version", answers_as="InfluxDB"
+)
+INFLUXDB_18 = Program(
+    name="influxdb-1.8",
+    doing="building InfluxDB 1.8, which takes some minutes",
+    make=_build_influxdb,
+    executables=("influxd",),
+    version=INFLUXDB_VERSION,
+    question="version",
+    answers_as="InfluxDB",
+)
+"""The oldest one with the v2 API."""
+VICTORIA_METRICS = Program(
+    "victoria-metrics",
+    "fetching VictoriaMetrics",
+    _unpack("victoria-metrics"),
+    ("victoria-metrics",),
+    question="--help",  # to --version Debian's says nothing
+)
+OTEL_COLLECTOR = Program(
+    name="otel-collector",
+    doing="building an OpenTelemetry Collector, which takes some minutes",
+    make=_build_collector,
+    executables=("otel-collector",),
+    version=COLLECTOR_VERSION,
+)
 WRK = Program("wrk", "fetching wrk", _unpack("wrk", "libluajit-5.1-2"), ("wrk",))
-PROGRAMS = {one.name: one for one in (TELEGRAF, PROMETHEUS, ALERTMANAGER, CHROMIUM, WRK)}
+PROGRAMS = {
+    one.name: one
+    for one in (
+        TELEGRAF,
+        PROMETHEUS,
+        ALERTMANAGER,
+        CHROMIUM,
+        INFLUXDB,
+        INFLUXDB_18,
+        VICTORIA_METRICS,
+        OTEL_COLLECTOR,
+        WRK,
+    )
+}
+
+
+JARS = {"opensearch": Path(__file__).parent / "java" / "opensearch-2.19.0.txt"}
+"""Programs that are nothing but jars; what starts them is in `tests/java`."""
 
 
 def provide(program: Program, report: Report) -> Path:
@@ -202,19 +290,20 @@ def _make(program: Program) -> None:
         fresh.mkdir()
         program.make(fresh)
         for name in program.executables:
-            _check(_executable(fresh, name), _environment(fresh), program.version)
+            _check(program, _executable(fresh, name), _environment(fresh))
         fresh.rename(program.home)
 
 
-def _check(executable: Path, environment: dict[str, str], version: str) -> None:
+def _check(program: Program, executable: Path, environment: dict[str, str]) -> None:
     """It must say who it is."""
-    command = [str(executable), "--version"]
+    command = [str(executable), program.question]
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
-        said = done.stdout + done.stderr
+        said = (done.stdout + done.stderr).lstrip()
     except (OSError, subprocess.TimeoutExpired) as error:
         said = str(error)
-    if not re.match(rf"{executable.name}\b.*{re.escape(version)}", said, re.IGNORECASE):
+    name = program.answers_as or executable.name
+    if not re.match(rf"{name}\b.*{re.escape(program.version)}", said, re.IGNORECASE):
         message = f"{executable.name} was made, but does not run; it says {said.strip()[:200]!r}."
         raise SetupError(message)
 
@@ -240,11 +329,14 @@ def main() -> int:
     """Provide the programs named on the command line."""
     parser = argparse.ArgumentParser(description="Provide programs that tests and benchmarks need.")
     parser.add_argument("--label", default="", help="printed before every line of progress")
-    parser.add_argument("names", nargs="*", choices=PROGRAMS)
+    parser.add_argument("names", nargs="*", choices=[*PROGRAMS, *JARS])
     options = parser.parse_args()
     try:
         for name in options.names:
-            provide(PROGRAMS[name], lambda text: print(f"{options.label} {text}".strip(), flush=True))
+            if name in JARS:
+                fetch_jars(JARS[name], Printer(f"{options.label} "))
+            else:
+                provide(PROGRAMS[name], lambda text: print(f"{options.label} {text}".strip(), flush=True))
     except SetupError as error:
         print(error, file=sys.stderr)
         return 1

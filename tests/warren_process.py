@@ -57,11 +57,16 @@ class WarrenProcess:
     """All of them, so that a test that fails leaves none behind to slow down the others."""
 
     def __init__(
-        self, directory: Path, bootstrap: str, intervals: int = 10, offsets_topic: str = "__consumer_offsets"
+        self,
+        directory: Path,
+        bootstrap: str,
+        intervals: int = 10,
+        offsets_topic: str = "__consumer_offsets",
+        more: str = "",
     ) -> None:
         address = f"127.0.0.1:{free_port()}"
         config = CONFIG.format(address=address, bootstrap=bootstrap, intervals=intervals, offsets_topic=offsets_topic)
-        (directory / "warren.toml").write_text(config)
+        (directory / "warren.toml").write_text(config + more)
         self._start(directory, address, {})
 
     @classmethod
@@ -89,7 +94,7 @@ class WarrenProcess:
         self.started.add(self.process)
 
     def wait_until_ready(self) -> WarrenProcess:
-        eventually(self._is_ready_or_dead, 90)
+        eventually(self._is_ready_or_dead, 120)
         assert self.process.poll() is None, self.log_path.read_text()
         return self
 
@@ -115,14 +120,14 @@ class WarrenProcess:
         """The JSON body, of a 404 too."""
         request = urllib.request.Request(f"http://{self.address}{path}", method=method)
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=30) as answer:
                 body = answer.read()
         except urllib.error.HTTPError as error:
             body = error.read()
         found: dict[str, Any] = json.loads(body)
         return found
 
-    def stop(self, number: int = signal.SIGTERM, limit_s: float = 15) -> tuple[int, float]:
+    def stop(self, number: int = signal.SIGTERM, limit_s: float = 30) -> tuple[int, float]:
         """Send a signal; exit code, and how many seconds it took."""
         started = time.monotonic()
         self.process.send_signal(number)

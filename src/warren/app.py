@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -10,32 +11,32 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from warren.clusters.keeper import Keeper
+from warren.clusters.marks import Look
+from warren.clusters.progress import STALE_AFTER_MS
+from warren.clusters.reaper import Reaper
+from warren.clusters.state import HEADS, ClusterState
+from warren.clusters.watch import Watch
 from warren.config.changes import changes
 from warren.config.kafka_client import client_settings
 from warren.config.model import Config, Consumer
 from warren.errors import SetupError, WarrenError
-from warren.keeper import Keeper
-from warren.logs import LogLevel
-from warren.marks import Look
+from warren.health import ProcessHealth, alert_health, used_by_process
+from warren.history.judging import Judging, RulesOf, ThresholdOf
+from warren.history.service import History, Plan
+from warren.kafka.clients import ClientConfig, check_reachable
+from warren.machine.logs import LogLevel
+from warren.machine.parallel import run_in_parallel
+from warren.machine.periodic import Periodic
 from warren.notify.service import Alerts
-from warren.parallel import run_in_parallel
 from warren.patterns import GroupFilter, compile_pattern
-from warren.periodic import Periodic
 from warren.places.plans import SOURCES, look_plan, polled_modules
-from warren.progress import STALE_AFTER_MS
-from warren.reaper import Reaper
-from warren.rules.insight import Threshold
-from warren.rules.policy import Policy, RulesFor, ThresholdFor
-from warren.rules.rule import Settings
 from warren.serve.app import make_app
 from warren.serve.server import HttpListener
+from warren.sinks.service import Sinks
 from warren.sources.commits import CommitsOptions, CommitsSource
 from warren.sources.folding import FoldSettings
 from warren.sources.heads import HeadsOptions, HeadsSource
-from warren.sources.kafka import ClientConfig, check_reachable
-from warren.state import HEADS, ClusterState
-from warren.watch import Watch
-from warren.windows.store import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,20 +73,32 @@ class App:
         self._spark: SparkSession | None = None
         self._stopping = threading.Event()
         self.finished = threading.Event()
-        self._keeper = Keeper(self.clusters, home / "snapshots", config.warren.snapshot_interval, now_ms)
+        self.history = History(_history_plan(config), home, now_ms)
+        self._keeper = Keeper(
+            self.clusters, home / "snapshots", config.warren.snapshot_interval, now_ms, self.history.sync
+        )
         self.alerts = Alerts(config, self.clusters, home, now_ms)
+        self.sinks = Sinks(config, self.clusters, home, now_ms, self._process_health)
         self._watch = Watch(self.clusters, config.warren.evaluate_interval, now_ms)
         self._look = Look(self.clusters, lambda name: _client(self.config, name), LOOK_INTERVAL_S)
         self._reaper = Reaper(self.clusters, lambda: self.config, now_ms)
         self._renewals = Periodic("certificates", RENEW_S, self._renew_certificates)
         self.listeners = [HttpListener(one, config.tls.get(one.tls.lower())) for one in config.listeners.values()]
+        self._instance = f"{socket.gethostname()}:{self.listeners[0].port}"
 
     def start(self) -> None:
         """Remember, answer, then bring up the pipeline."""
-        for name in self.clusters:
-            self._restore(name)
+        for state in self.clusters.values():
+            self._restore(state)
         asgi = make_app(
-            self.clusters, lambda: self.config, now_ms, self._query_health, log_level=self.level, alerts=self.alerts
+            self.clusters,
+            lambda: self.config,
+            now_ms,
+            self._query_health,
+            log_level=self.level,
+            alerts=self.alerts,
+            sinks=self.sinks,
+            history=self.history,
         )
         for listener in self.listeners:
             listener.start(asgi, asgi.at_once)
@@ -95,6 +108,7 @@ class App:
         self._look.start()
         self._reaper.start()
         self._renewals.start()
+        self.history.start()
         self.alerts.start()
         threading.Thread(target=self._start_pipeline, name="pipeline", daemon=True).start()
 
@@ -102,13 +116,14 @@ class App:
         """Stop everything, in the order in which it depends on one another."""
         self._stopping.set()
         stops = [query.stop for query in self._all_queries()] + [listener.stop for listener in self.listeners]
-        run_in_parallel(stops, limit_s=2)
+        run_in_parallel([*stops, self.sinks.stop], limit_s=2)
         self._watch.stop()
         self.alerts.stop()
         self._look.stop()
         self._reaper.stop()
         self._renewals.stop()
         self._keeper.stop()
+        self.history.stop()
         if self._spark is not None:
             from warren.pipeline.session import stop_session
 
@@ -125,6 +140,9 @@ class App:
 
     def _query_health(self) -> dict[str, QueryHealth]:
         return {query.name: query.health for query in self._all_queries()}
+
+    def _process_health(self) -> ProcessHealth:
+        return ProcessHealth(self._instance, alert_health(self.alerts), self._query_health(), used_by_process())
 
     def _all_queries(self) -> list[SupervisedQuery]:
         return [query for queries in list(self._queries.values()) for query in queries]
@@ -143,34 +161,40 @@ class App:
         """Take on another configuration while running; no window of a cluster that stays is lost."""
         with self._changing:
             found = changes(self.config, config)
+            self.sinks.check(config)
             self.alerts.reload(config)  # first: wrong templates are found here, and nothing has changed yet
+            self.sinks.reload(config)
             self.config = config
             self.level.set(config.logging.level)
             for name in found.removed:
                 self._leave(name)
+                del self.clusters[name]
             for name in (*found.changed, *found.added):
                 self._leave(name)
-                self.clusters[name] = _cluster_state(config, name)
-                self._restore(name)
+                state = _cluster_state(config, name)
+                self._restore(state)
+                self.clusters[name] = state  # until now the one before it has answered
                 self._start_queries(name)
             for name, state in self.clusters.items():
-                state.judge_by(_settings(config), _policy(config, name))
+                judging = _judging(config, name)
+                state.judge_by(judging.settings, judging.policy)
+                state.note_judging(judging.to_text(), now_ms=now_ms())
         log.info("configuration taken on", added=found.added, removed=found.removed, changed=found.changed)
         if found.later:
             log.warning("some changes need a restart", sections=found.later)
 
     def _leave(self, name: str) -> None:
-        """Read a cluster no longer; what is known of it is kept in its snapshot."""
+        """Read a cluster no longer, if it was; what is known of it is kept in its snapshot, and still answered."""
         run_in_parallel([query.stop for query in self._queries.pop(name, [])], limit_s=STOP_QUERIES_S)
-        state = self.clusters.pop(name, None)
-        if state is not None:
+        if state := self.clusters.get(name):
+            state.leave()
             self._keeper.save_one(state)
+            self.history.leave(name)
 
-    def _restore(self, name: str) -> None:
+    def _restore(self, state: ClusterState) -> None:
         """Bring back what was known of a cluster, but for groups that are not wanted any more."""
-        state = self.clusters[name]
         self._keeper.restore_one(state)
-        mine = [one for one in self.config.consumer.values() if one.cluster == name]
+        mine = [one for one in self.config.consumer.values() if one.cluster == state.name]
         filters = [GroupFilter(*_group_lists(self.config, one)) for one in mine]
         state.keep_groups(lambda group: any(one.wants(group) for one in filters))
 
@@ -180,26 +204,30 @@ class App:
         from warren.pipeline.queries import cause_of
         from warren.pipeline.session import LOCAL, local_master, start_session
 
-        master = self.config.warren.master
+        settings, master = self.config.spark.settings, self.config.spark.master
         if master == LOCAL:
-            master = local_master(len(self.clusters))
+            master = local_master(len(self.clusters), len(self.config.sink))
         try:
-            self._spark = start_session(master, self._home)
+            more = {name: one.get_secret_value() for name, one in settings.items()}
+            self._spark = start_session(master, self._home, more, self.config.spark.environment)
         except Exception as error:  # whatever it is: without Spark there is nothing to run for
             spark_failed = SetupError(f"Spark did not start: {cause_of(error)}")
             self.failure = error if isinstance(error, WarrenError) else spark_failed
             self.finished.set()
             return
         log.info("Spark is up", version=self._spark.version, master=master)
+        self.history.open(self._spark)
         with self._changing:
             for name in self.clusters:
                 self._start_queries(name)
+            self.sinks.start(self._spark)
 
     def _start_queries(self, cluster: str) -> None:
         from warren.pipeline.queries import SupervisedQuery
 
         if self._spark is None:
             return  # it starts all queries when it is up
+        self.history.keep(self.clusters[cluster], lambda: _judging(self.config, cluster).to_text())
         for plan in self._plans(cluster):
             if self._stopping.is_set():
                 return
@@ -214,8 +242,7 @@ class App:
 
 
 def _cluster_state(config: Config, name: str) -> ClusterState:
-    storage = config.the_storage
-    limits = Limits(storage.intervals, storage.min_distance * 1000, storage.expire_group * 1000)
+    judging = _judging(config, name)
     consumers = {
         module: one.offsets_topic
         for module, one in config.consumer.items()
@@ -224,17 +251,41 @@ def _cluster_state(config: Config, name: str) -> ClusterState:
     stale_after_ms = max(STALE_AFTER_MS, MISSED_OBSERVATIONS * config.cluster[name].offset_refresh * 1000)
     return ClusterState(
         name,
-        limits,
-        _settings(config),
+        judging.limits,
+        judging.settings,
         consumers,
-        _policy(config, name),
+        judging.policy,
         stale_after_ms=stale_after_ms,
         polled=polled_modules(config, name),
     )
 
 
-def _settings(config: Config) -> Settings:
-    return Settings(config.the_evaluator.allowed_lag, config.the_evaluator.minimum_complete)
+def _judging(config: Config, cluster: str) -> Judging:
+    """What the configuration says about how the groups of a cluster are judged."""
+    storage, evaluator = config.the_storage, config.the_evaluator
+    rules = [one for one in config.rules.values() if compile_pattern(one.cluster).search(cluster)]
+    thresholds = [one for one in config.threshold.values() if compile_pattern(one.cluster).search(cluster)]
+    return Judging(
+        intervals=storage.intervals,
+        min_distance_ms=storage.min_distance * 1000,
+        expire_group_ms=storage.expire_group * 1000,
+        allowed_lag=evaluator.allowed_lag,
+        minimum_complete=evaluator.minimum_complete,
+        rules=tuple(RulesOf(one.group, one.use) for one in rules),
+        thresholds=tuple(ThresholdOf(one.group, one.topic, one.records, one.seconds) for one in thresholds),
+    )
+
+
+def _history_plan(config: Config) -> Plan:
+    of = config.history
+    return Plan(
+        path=of.path,
+        flush_ms=of.flush_interval * 1000,
+        flush_bytes=of.flush_bytes,
+        most_spool_bytes=of.spool_bytes,
+        sample_ms=of.sample_interval * 1000,
+        retention_days=of.retention,
+    )
 
 
 def _group_lists(config: Config, consumer: Consumer) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -242,18 +293,6 @@ def _group_lists(config: Config, consumer: Consumer) -> tuple[tuple[str, ...], t
     storage = config.the_storage
     allow, deny = (storage.group_allowlist, consumer.group_allowlist), (storage.group_denylist, consumer.group_denylist)
     return allow, deny
-
-
-def _policy(config: Config, cluster: str) -> Policy:
-    rules = [one for one in config.rules.values() if compile_pattern(one.cluster).search(cluster)]
-    thresholds = [one for one in config.threshold.values() if compile_pattern(one.cluster).search(cluster)]
-    return Policy(
-        tuple(RulesFor(compile_pattern(one.group), one.use) for one in rules),
-        tuple(
-            ThresholdFor(compile_pattern(one.group), compile_pattern(one.topic), Threshold(one.records, one.seconds))
-            for one in thresholds
-        ),
-    )
 
 
 def _client(config: Config, cluster: str) -> ClientConfig:

@@ -9,14 +9,16 @@ import sys
 import threading
 from collections.abc import Callable
 from datetime import datetime
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from warren import __version__
-from warren.commands import describe, doctor, live, views
+from warren.commands import describe, doctor, live, plan, replay, views
 from warren.commands.alerts import silence_commands, template_commands
+from warren.commands.dashboards import dashboard_commands
 from warren.errors import ConfigError, WarrenError
 
 if TYPE_CHECKING:
@@ -42,9 +44,12 @@ cli.command("incidents")(views.list_incidents)
 cli.command("top")(live.top)
 cli.command("watch")(live.watch)
 cli.command("describe")(describe.describe)
+cli.command("replay")(replay.replay)
+cli.command("plan")(plan.plan)
 cli.command("doctor")(doctor.doctor)
 cli.add_typer(silence_commands, name="silence")
 cli.add_typer(template_commands, name="template")
+cli.add_typer(dashboard_commands, name="dashboards")
 
 
 def home_directory() -> Path:
@@ -106,8 +111,10 @@ def check_config(
     from warren.config.effective import as_text, effective
     from warren.config.load import load_directory
     from warren.notify.setup import make_notifiers
+    from warren.sinks.setup import make_sinks
 
     loaded = load_directory(directory, os.environ)
+    make_sinks(loaded.config)
     loaded.warnings.extend(make_notifiers(loaded.config).warnings)
     found = list(effective(loaded))
     if as_json:
@@ -129,6 +136,19 @@ def config_reference() -> None:
     from warren.config.reference import reference
 
     typer.echo(reference(), nl=False)
+
+
+@cli.command()
+def pack(
+    file: Annotated[Path, typer.Argument(help="The file to write, such as warren-environment.tar.gz.")],
+) -> None:
+    """Pack the Python packages that Spark brings to the executors of a cluster ([spark] environment)."""
+    from warren.pipeline.environment import pack as pack_environment
+    from warren.pipeline.environment import python_name
+
+    found = pack_environment(file)
+    typer.echo(f"{file}: {len(found.packages)} packages and Warren, {found.bytes / 1e6:.0f} MB")
+    typer.echo(f"Executors need {python_name()} and the Spark of PySpark {distribution('pyspark').version}.")
 
 
 @cli.command("hash-token")
@@ -156,8 +176,8 @@ def _loaded(directory: Path) -> Config:
 
 def _run_until_signal(config: Config, load_again: Callable[[], Config]) -> None:
     from warren.app import App
-    from warren.logs import LogLevel, configure_logging, log_stream
-    from warren.process import pid_file, redirect_output
+    from warren.machine.logs import LogLevel, configure_logging, log_stream
+    from warren.machine.process import pid_file, redirect_output
 
     with pid_file(config.general.pidfile):
         redirect_output(config.general.stdout_logfile)

@@ -5,6 +5,9 @@ WarrenError
   SetupError     this machine lacks something (Java, disk, network, a free port): provide it and start again
   SourceError    Kafka could not be read: Warren retries by itself
     StartOverError what was read before no longer fits what is there: Warren forgets it and reads all again
+  UnsendableError a message cannot be made or sent: it would be the same the next time
+  HistoryError   the history cannot be read or written: see what the message says
+  SinkError      points could not be written to a sink: they are kept, and Warren tries again
   DecodeError    one record is not what it should be: it is counted, and reading goes on
 """
 
@@ -37,6 +40,18 @@ class SourceError(WarrenError):
 
 class StartOverError(SourceError):
     """What was read before does not fit what is there now; it is forgotten, and everything is read again."""
+
+
+class UnsendableError(WarrenError):
+    """No message can be made of an event, or sent; it would be the same the next time."""
+
+
+class HistoryError(WarrenError):
+    """The history cannot be read or written; the message says why, and what to do."""
+
+
+class SinkError(WarrenError):
+    """Points could not be written now; they are kept and written later. The text is one line without secrets."""
 
 
 class DecodeError(WarrenError):

@@ -32,6 +32,12 @@ def compile_pattern(text: str) -> Pattern:
     return pattern
 
 
+def exactly(name: str) -> str:
+    """A pattern that finds this name and no other."""
+    escaped: str = re2.escape(name)
+    return f"^{escaped}$"
+
+
 class GroupFilter:
     """Which groups are wanted: all allow patterns find them, and no deny pattern does; an empty pattern is none."""
 

@@ -17,6 +17,8 @@ import pyarrow as pa
 
 from tests.fuzz.samples import NOW_MS, ORDERS_ID, sound_values
 from tests.scenario import head_table
+from warren.clusters.snapshots import Header
+from warren.clusters.state import ClusterState
 from warren.codec.commits import decode_offset_commit
 from warren.codec.group_records import check_group_version, decode_group_record, not_decoded
 from warren.codec.groups import GroupMetadata, assigned_partitions
@@ -26,10 +28,8 @@ from warren.errors import DecodeError
 from warren.groups.records import VIEWED
 from warren.rules.listing import Selection, SortKey
 from warren.rules.rule import Settings
-from warren.snapshots import Header
 from warren.sources.folding import CURRENT, LEGACY, NEWEST_RECORDS, BatchProgress, Folder, FoldSettings
 from warren.sources.reading import Records
-from warren.state import ClusterState
 from warren.windows.rows import CommitBatch, commit_batch
 from warren.windows.store import Limits
 

@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pyarrow as pa
 
 from tests.scenario import classic_group, commit_table, head_table
+from warren.clusters.state import ClusterState
 from warren.codec.keys import encode_group_key
 from warren.config.load import parse
 from warren.config.model import Config, HttpServer
@@ -17,7 +18,6 @@ from warren.rules.rule import Settings
 from warren.serve.access import hash_token
 from warren.serve.app import make_app
 from warren.serve.server import HttpListener
-from warren.state import ClusterState
 from warren.windows.rows import COMMIT_ROWS, RowKind
 from warren.windows.store import Limits
 

@@ -112,6 +112,7 @@ def test_the_demo_shows_every_state_holds_it_and_leaves_nothing_behind(demo: Dem
     assert_gone(started, within_s=1)
     assert "Traceback" not in demo.said()
     assert f"curl {demo.url}/v3/kafka/demo/consumer/orders-slow/lag" in demo.said()
+    assert f"warren explain orders-stalled --url {demo.url}" in demo.said()
     assert re.search(r"orders-stopped: ERR \(STOP\), orders \d: no commit for", demo.said())
 
 

@@ -14,7 +14,7 @@ from confluent_kafka.admin import NewPartitions
 
 from tests import dump
 from tests.java_clients import GroupOracle, JavaMember, StreamsApp
-from tests.kafka import Cluster, eventually, unique
+from tests.kafka import OFFSETS_PARTITIONS, POISONED, Cluster, eventually, unique
 from tests.warren_process import WarrenProcess
 from warren.codec.keys import encode_offset_key, offsets_partition
 from warren.embedded.broker import Broker
@@ -420,7 +420,7 @@ def test_groups_behind_a_hanging_transaction_are_stale_until_it_ends(kafka: Kafk
         assert "transaction" in kafka.group(other)["note"]
         assert kafka.group(free)["stale_since"] is None
         told = kafka.warren.get("/api/v1/clusters/test")["stale_partitions"]
-        partition = offsets_partition(held, 50)
+        partition = offsets_partition(held, OFFSETS_PARTITIONS)
         assert [one["partition"] for one in told if "transaction" in one["reason"]] == [partition]
     finally:
         producer.abort_transaction(30)
@@ -432,8 +432,8 @@ def test_groups_behind_a_hanging_transaction_are_stale_until_it_ends(kafka: Kafk
 
 def _group_in(kafka: Kafka, held: str, *, same: bool) -> str:
     """A group in the same partition of the offsets topic, or in another one."""
-    partition = offsets_partition(held, 50)
-    fits: Callable[[str], bool] = lambda name: (offsets_partition(name, 50) == partition) == same  # noqa: E731
+    partition = offsets_partition(held, OFFSETS_PARTITIONS)
+    fits: Callable[[str], bool] = lambda name: (offsets_partition(name, OFFSETS_PARTITIONS) == partition) == same  # noqa: E731
     return next(name for name in (unique("beside") for _ in range(10_000)) if fits(name))
 
 
@@ -449,13 +449,12 @@ def test_poison_in_the_topic_stops_nothing_and_is_told(kafka: Kafka) -> None:
     settings = {"bootstrap.servers": kafka.cluster.bootstrap, "log_level": 0, "client.id": "__admin_client"}
     producer = Producer(settings)
     group, topic = unique("poisoned"), kafka.cluster.make_topic(1)
-    partition = (offsets_partition(group, 50) + 1) % 50  # in its own its coordinator would not go on
     for key, value in [
         (b"\x00\x63abc", b"\x00\x01"),
         (b"\xff", b"\xff"),
         (encode_offset_key(group, topic, 0), b"\x00\x09\x00\x00"),
     ]:
-        producer.produce("__consumer_offsets", key=key, value=value, partition=partition, on_delivery=_must_arrive)
+        producer.produce("__consumer_offsets", key=key, value=value, partition=POISONED, on_delivery=_must_arrive)
     assert producer.flush(30) == 0
     kafka.cluster.commit(group, topic, 5)
 
@@ -465,6 +464,6 @@ def test_poison_in_the_topic_stops_nothing_and_is_told(kafka: Kafka) -> None:
     assert counted["record type 99"] >= 1
     assert counted["offset commit value version 9"] >= 1
     kinds = {(one["partition"], one["record_type"], one["kind"]) for one in told["undecodable_examples"]}
-    assert (partition, 99, "record type 99") in kinds
-    assert (partition, 1, "offset commit value version 9") in kinds
+    assert (POISONED, 99, "record type 99") in kinds
+    assert (POISONED, 1, "offset commit value version 9") in kinds
     assert "records could not be decoded" in kafka.warren.log_path.read_text()

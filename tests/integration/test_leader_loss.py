@@ -11,11 +11,11 @@ from confluent_kafka.admin import NewTopic
 
 from tests.kafka import Cluster, eventually, unique
 from tests.scenario import commit_table
+from warren.clusters.state import ClusterState
 from warren.embedded.broker import HOST, Broker
 from warren.errors import SourceError
 from warren.rules.rule import Settings
 from warren.sources.observing import KafkaBrokers, Observer
-from warren.state import ClusterState
 from warren.windows.store import Limits
 
 START_MS = 1_700_000_000_000

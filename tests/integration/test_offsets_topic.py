@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from tests.integration.test_end_to_end import committed, committed_by_admin
-from tests.kafka import Cluster, eventually, unique
+from tests.kafka import OFFSETS_PARTITIONS, Cluster, eventually, unique
 from tests.warren_process import WarrenProcess
 from warren.codec.keys import offsets_partition
 from warren.embedded.broker import Broker
@@ -90,7 +90,7 @@ def test_offsets_expire_and_compaction_takes_nothing_that_counts(
     truth = committed_by_admin(cluster, group)
     assert truth == {(topic, 0): 290, (topic, 1): 10}
     eventually(lambda: committed(warren, group) == truth)
-    partition = offsets_partition(group, 50)
+    partition = offsets_partition(group, OFFSETS_PARTITIONS)
     eventually(lambda: records_in(cluster, partition) < 20, 30)  # of 60 and more
 
     late = WarrenProcess(tmp_path, broker.bootstrap).wait_until_ready()  # it has only ever seen the compacted topic

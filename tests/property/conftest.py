@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-EXAMPLES = 2_000
+EXAMPLES = 1_000
 
 settings.register_profile("test", max_examples=EXAMPLES, deadline=None, derandomize=True)
-settings.register_profile("chaos", max_examples=EXAMPLES, deadline=None)
+settings.register_profile("chaos", max_examples=2 * EXAMPLES, deadline=None)
 settings.load_profile("chaos" if "WARREN_TEST_KILLS" in os.environ else "test")
 
 LIMIT_S = 900

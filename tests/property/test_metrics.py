@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.scenario import commit_table, head_table
+from warren.clusters.state import ClusterState
 from warren.config.model import Metrics as Settings
 from warren.rules.rule import Settings as RuleSettings
 from warren.serve.metrics import Metrics
 from warren.serve.metrics.formats import TEXT
-from warren.state import ClusterState
 from warren.windows.store import Limits
 
 GROUPS = st.sampled_from(["a", "b", "c"])

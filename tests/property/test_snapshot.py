@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from tests.property.test_windows import PARTITIONS, Commit, apply, histories, limits
 from tests.scenario import GROUP, TOPIC, commit_table, head_rows, head_table
-from warren import state as state_module
+from warren.clusters import ledger_file
+from warren.clusters.snapshots import SnapshotReader, SnapshotWriter
+from warren.clusters.state import ClusterState
 from warren.rules.rule import Settings
-from warren.snapshots import SnapshotReader, SnapshotWriter
-from warren.state import ClusterState
 from warren.windows.store import Limits, Windows
 from warren.windows.views import GroupWindows
 
@@ -56,11 +56,11 @@ def test_a_restored_store_is_the_same_and_goes_on_the_same(
     state = ClusterState("x", of, Settings(), CONSUMERS)
     state._windows.apply_heads(head_rows({TOPIC: [100] * PARTITIONS}, 1))
     apply(state._windows, list(enumerate(before)))
-    state_module.CHUNK_ROWS = chunk_rows
+    ledger_file.CHUNK_ROWS = chunk_rows
     try:
         restored = saved_and_restored(state, of)
     finally:
-        state_module.CHUNK_ROWS = 65_536
+        ledger_file.CHUNK_ROWS = 65_536
     assert shown(restored._windows) == shown(state._windows)
 
     for store in (state._windows, restored._windows):
@@ -118,7 +118,7 @@ def test_a_snapshot_written_while_commits_come_in_is_of_one_moment(
     state = ClusterState("x", of, Settings(), CONSUMERS)
     state._windows.apply_heads(head_rows({TOPIC: [100] * PARTITIONS}, 1))
     apply(state._windows, list(enumerate(before)))
-    state_module.CHUNK_ROWS = 1
+    ledger_file.CHUNK_ROWS = 1
     try:
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "x.snapshot"
@@ -127,6 +127,6 @@ def test_a_snapshot_written_while_commits_come_in_is_of_one_moment(
             restored = ClusterState("x", of, Settings(), CONSUMERS)
             restored.restore(SnapshotReader(path))
     finally:
-        state_module.CHUNK_ROWS = 65_536
+        ledger_file.CHUNK_ROWS = 65_536
 
     assert shown(restored._windows) == file.expected

@@ -19,14 +19,14 @@ from tests import model
 from tests.property.test_snapshot import CONSUMERS, saved_and_restored
 from tests.scenario import commit_rows
 from tests.unit.test_folding import commit_value
-from warren import state as state_module
+from warren.clusters import ledger_file
+from warren.clusters.state import ClusterState
 from warren.codec.commits import incarnation_of
 from warren.codec.groups import GroupMetadata, Member, encode_assignment, encode_group_metadata
 from warren.codec.keys import encode_group_key, encode_offset_key
 from warren.rules.rule import Settings
 from warren.sources.folding import BatchProgress, Folder, FoldSettings
 from warren.sources.reading import Records
-from warren.state import ClusterState
 from warren.windows import columns
 from warren.windows.fold import still_seen
 from warren.windows.heads import HeadRows
@@ -51,7 +51,7 @@ def small_numbers() -> Iterator[None]:
     """A few rows are as many here as thousands elsewhere: rows move together, snapshots have several chunks."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "FEW_ROWS", 2)
-        patch.setattr(state_module, "CHUNK_ROWS", 8)
+        patch.setattr(ledger_file, "CHUNK_ROWS", 8)
         yield
 
 

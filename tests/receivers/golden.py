@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.receivers.samples import AT_MS, CASES, MAKERS
 from warren.notify.events import Event
 from warren.notify.receivers.kafka import Kafka, KafkaSettings
-from warren.notify.receivers.web import DEFAULTS
+from warren.webclient.client import DEFAULTS
 
 HERE = Path(__file__).parent.parent / "golden" / "receivers"
 FORM = "application/x-www-form-urlencoded"

@@ -15,8 +15,8 @@ from warren.notify.receivers.slack import Slack, SlackSettings
 from warren.notify.receivers.sms import Sms, SmsSettings
 from warren.notify.receivers.teams import Teams, TeamsSettings
 from warren.notify.receivers.telegram import Telegram, TelegramSettings
-from warren.notify.receivers.web import WebSettings
 from warren.notify.receivers.webhook import WebReceiver
+from warren.webclient.client import WebSettings
 
 AT_MS = 1_794_821_520_000  # 2026-11-16 09:32:00 UTC
 MINUTE_MS = 60_000

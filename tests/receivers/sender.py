@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+from warren.machine.backoff import Backoff
 from warren.notify.batches import Grouping
 from warren.notify.database import Database
 from warren.notify.delivery import Delivery, Notifier
@@ -18,7 +19,7 @@ def main(path: str, address: str) -> None:
     database = Database(Path(path))
     outbox = Outbox(database)
     receiver = Http(HttpSettings(HttpCall(lambda event: address, lambda event: event.key)))
-    pace = Pace(per_minute=1e9, burst=1_000_000, first_backoff_s=0.05, longest_backoff_s=0.5)
+    pace = Pace(per_minute=1e9, burst=1_000_000, backoff=Backoff(0.05, 0.5))
     notifier = Notifier(receiver, Grouping(), pace)
     delivery = Delivery(outbox, {"web": notifier}, lambda: time.time_ns() // 1_000_000)
     delivery.start()

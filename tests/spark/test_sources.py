@@ -17,10 +17,10 @@ from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.keys import encode_offset_key
 from warren.embedded.broker import Broker
 from warren.errors import SourceError
+from warren.kafka.clients import topic_id_of, topic_ids_of
 from warren.sources.commits import CommitsOptions
 from warren.sources.folding import FoldSettings
 from warren.sources.heads import HeadsOptions
-from warren.sources.kafka import topic_id_of, topic_ids_of
 from warren.sources.observing import KafkaBrokers, Observer
 from warren.sources.planning import Range
 from warren.sources.reading import RangeReader
@@ -293,7 +293,7 @@ def test_a_topic_that_is_not_there_has_no_id_and_the_others_have(cluster: Cluste
 
 
 def test_topics_are_described_in_pieces(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warren.sources.kafka.TOPICS_AT_ONCE", 2)
+    monkeypatch.setattr("warren.kafka.clients.TOPICS_AT_ONCE", 2)
     topics, client = [cluster.make_topic(1) for _ in range(3)], {"bootstrap.servers": cluster.bootstrap}
 
     assert topic_ids_of(client, topics).keys() == set(topics)

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from starlette.types import ASGIApp, Message
 
 from tests.unit.test_v1 import QUERIES, STRANGE, filled_state, ms
+from warren.clusters.state import ClusterState
 from warren.config.load import for_bootstrap
 from warren.config.model import Api
 from warren.notify.service import Alerts
 from warren.serve.app import make_app
-from warren.state import ClusterState
 
 V3 = (
     "/burrow/admin",

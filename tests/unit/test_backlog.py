@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.scenario import commit_table, head_table
+from warren.clusters.state import ClusterState
 from warren.rules.rule import Settings
-from warren.state import ClusterState
 from warren.windows.store import Limits
 
 DAY_MS = 86_400_000

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.scenario import commit_table, head_table
+from warren.clusters.state import ClusterState
 from warren.rules.clock import ClockSkew
 from warren.rules.rule import Settings
-from warren.state import ClusterState
 from warren.windows.store import Limits
 
 NOW_MS = 1_700_000_000_000

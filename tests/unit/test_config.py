@@ -226,6 +226,22 @@ def test_names_of_clusters_do_not_know_upper_and_lower_case(tmp_path: Path) -> N
     assert load(tmp_path, BURROW).config.consumer["local"].cluster == "local"
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        '"spark.executor.cores" = "2"\n"spark.dynamicAllocation.enabled" = "true"',
+        "spark.executor.cores = 2\nspark.dynamicAllocation.enabled = true",
+    ],
+)
+def test_settings_of_spark_are_called_as_spark_calls_them(tmp_path: Path, written: str) -> None:
+    config = load(tmp_path, SMALL + f"[Spark.Settings]\n{written}\n").config
+
+    assert {name: one.get_secret_value() for name, one in config.spark.settings.items()} == {
+        "spark.executor.cores": "2",
+        "spark.dynamicAllocation.enabled": "true",
+    }
+
+
 def test_a_consumer_without_servers_reads_its_clusters(tmp_path: Path) -> None:
     assert load(tmp_path, BURROW).config.consumer["local"].servers == ["a:9092", "b:9092"]
 

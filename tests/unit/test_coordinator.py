@@ -60,9 +60,13 @@ class FakeCluster:
     def __init__(self) -> None:
         self.groups: dict[str, Status] = {}
         self.worst: FakePartition | None = None
+        self.written_down: list[dict[str, object]] = []
 
     def statuses(self) -> dict[str, Status]:
         return dict(self.groups)
+
+    def note_incident(self, at_ms: int, row: dict[str, object]) -> None:
+        self.written_down.append(row)
 
     def judge(self, group: str, *, now_ms: int) -> FakeVerdict | None:
         if group not in self.groups:
@@ -147,6 +151,16 @@ def test_an_incident_from_its_beginning_to_its_end(staged: Callable[..., Stage])
     turns = [step.turn for step in incident.steps]
     assert turns == [Turn.OPENED, Turn.WORSENED, Turn.IMPROVED, Turn.CLOSED]
     assert (incident.worst, incident.closed_ms is not None) == (Status.ERR, True)
+
+
+def test_every_turn_of_an_incident_goes_into_the_history(staged: Callable[..., Stage]) -> None:
+    stage = staged()
+    for status in (Status.WARN, Status.ERR, Status.OK):
+        stage.is_now(status)
+
+    turns = [(row["group"], row["turn"], row["status"]) for row in stage.cluster.written_down]
+    assert turns == [("g", "opened", "WARN"), ("g", "worsened", "ERR"), ("g", "closed", "OK")]
+    assert len({row["id"] for row in stage.cluster.written_down}) == 1
 
 
 def test_all_events_of_an_incident_have_its_id_and_start(staged: Callable[..., Stage]) -> None:

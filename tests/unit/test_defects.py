@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from tests.scenario import GROUP, TOPIC, Story, head_rows, head_table
 from tests.unit.test_folding import commit_value, group_value
+from warren.clusters.state import ClusterState
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.groups import decode_group_metadata, encode_group_metadata
 from warren.codec.keys import encode_group_key, encode_offset_key
@@ -20,7 +21,6 @@ from warren.rules.rule import Settings
 from warren.serve.app import make_app
 from warren.sources.folding import BatchProgress, Folder, FoldSettings
 from warren.sources.reading import Records
-from warren.state import ClusterState
 from warren.windows.store import Limits
 
 DAY_MS = 24 * 3_600_000

@@ -17,9 +17,9 @@ from warren.notify.database import Database
 from warren.notify.delivery import Courier, Delivery, Notifier
 from warren.notify.events import Event
 from warren.notify.outbox import Outbox
-from warren.notify.pace import Pace, TokenBucket, backoff_s
+from warren.notify.pace import Pace, TokenBucket
 from warren.notify.receivers.contract import DELIVERED, Outcome, Receiver, permanent, retry
-from warren.notify.receivers.web import DEFAULTS
+from warren.webclient.client import DEFAULTS
 
 START_MS = 1_000_000
 EACH = Grouping()
@@ -194,13 +194,15 @@ def test_after_a_crash_in_the_middle_of_sending_the_same_message_is_sent_again(o
 
 
 def test_waits_double_from_a_second_to_five_minutes() -> None:
-    waits = [backoff_s(Pace(), attempt, 0.5) for attempt in range(1, 12)]
+    waits = [Pace().backoff.wait_s(attempt, 0.5) for attempt in range(1, 12)]
 
     assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
 
 
 def test_waits_are_spread_by_a_quarter() -> None:
-    assert (backoff_s(Pace(), 1, 0.0), backoff_s(Pace(), 1, 1.0), backoff_s(Pace(), 5000, 1.0)) == (0.75, 1.25, 375)
+    wait_s = Pace().backoff.wait_s
+
+    assert (wait_s(1, 0.0), wait_s(1, 1.0), wait_s(5000, 1.0)) == (0.75, 1.25, 375)
 
 
 def test_attempts_are_made_at_growing_intervals(outbox: Outbox) -> None:

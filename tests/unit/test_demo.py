@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -151,6 +152,6 @@ def test_the_table_has_a_row_for_each_group_seen_or_not() -> None:
     assert as_table({"orders-slow": verdict, "orders-idle": None}).row_count == 2
 
 
-def test_a_mistyped_address_is_refused_in_words() -> None:
+def test_a_mistyped_address_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="must be host:port"):
-        make_config("localhost", "127.0.0.1:9092")
+        make_config("localhost", "127.0.0.1:9092", tmp_path)

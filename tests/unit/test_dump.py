@@ -10,10 +10,10 @@ import pytest
 
 from tests import dump
 from tests.dump import Dump, DumpedRecord
+from warren.clusters.state import ClusterState
 from warren.rules.rule import Settings
 from warren.sources.folding import BatchProgress, Folder, FoldSettings
 from warren.sources.reading import Records
-from warren.state import ClusterState
 from warren.windows.rows import HEAD_ROWS
 from warren.windows.store import Limits
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from tests.property.test_snapshot import CONSUMERS, saved_and_restored
 from tests.scenario import GROUP, TOPIC, Story, commit_table, head_rows, head_table
+from warren.clusters.state import ClusterState
 from warren.rules.rule import Settings
-from warren.state import ClusterState
 from warren.windows.columns import UNKNOWN
 from warren.windows.labels import Owner
 from warren.windows.store import Assignment, Limits

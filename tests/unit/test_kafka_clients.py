@@ -11,8 +11,10 @@ from confluent_kafka import KafkaError, KafkaException
 
 from warren.embedded.broker import free_port
 from warren.errors import SourceError
-from warren.sources.kafka import Kept, check_reachable, kafka_errors, library_settings, right
-from warren.sources.msk import IAM
+from warren.kafka.clients import Kept, check_reachable, kafka_errors, library_settings, right
+from warren.kafka.msk import IAM
+from warren.notify.receivers.contract import Result
+from warren.notify.receivers.kafka import Kafka, KafkaSettings
 
 
 def test_brokers_that_are_away_say_why() -> None:
@@ -75,3 +77,13 @@ def test_without_amazons_package_a_login_to_msk_says_what_to_install(monkeypatch
 
     with pytest.raises(SourceError, match=r"pip install 'warren\[msk\]'"):
         library_settings({IAM: {"region": "eu-west-1", "role_arn": "", "profile": ""}})
+
+
+def test_a_notifier_that_logs_in_to_msk_needs_the_package_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "aws_msk_iam_sasl_signer", None)
+    receiver = Kafka(KafkaSettings("alerts", {IAM: {"region": "eu-west-1", "role_arn": "", "profile": ""}}))
+
+    outcome = receiver.send([], "1")
+
+    assert outcome.result is Result.RETRY
+    assert "pip install 'warren[msk]'" in outcome.reason

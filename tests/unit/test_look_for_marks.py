@@ -6,11 +6,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.scenario import commit_table, head_table
+from warren.clusters.marks import Look
+from warren.clusters.state import ClusterState
 from warren.errors import SourceError
-from warren.marks import Look
 from warren.rules.conditions import ConditionName
 from warren.rules.rule import Settings
-from warren.state import ClusterState
 from warren.windows.store import Limits
 
 NOW_MS = 1_700_000_000_000

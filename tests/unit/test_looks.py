@@ -8,15 +8,15 @@ import pyarrow as pa
 import pytest
 
 from tests.scenario import commit_table, head_table
+from warren.clusters.keeper import Keeper
+from warren.clusters.progress import Polled
+from warren.clusters.state import ClusterState
 from warren.groups.derived import GroupState
 from warren.groups.views import GroupType, GroupView, Member, Partition
-from warren.keeper import Keeper
 from warren.model import Status
 from warren.places.looks import Mark
-from warren.progress import Polled
 from warren.rules.rule import Settings
 from warren.sources.picture import BadNode, Commit, Picture, picture_rows
-from warren.state import ClusterState
 from warren.windows.rows import COMMIT_ROWS, Unreadable
 from warren.windows.store import Limits
 

@@ -11,11 +11,11 @@ import pytest
 from tests.scenario import commit_table, head_table
 from tests.unit.test_v1 import QUERIES, STRANGE, filled_state, ms, new_state
 from warren import __version__
+from warren.clusters.keeper import Keeper
+from warren.clusters.state import ClusterState
 from warren.config.model import Metrics as Settings
-from warren.keeper import Keeper
 from warren.serve.metrics import Metrics
 from warren.serve.metrics.formats import TEXT
-from warren.state import ClusterState
 from warren.windows.rows import COMMIT_ROWS, RowKind
 
 NOW_MS = ms(31)

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from structlog.testing import capture_logs
 
+from warren.clusters.state import ClusterState
 from warren.rules.rule import Settings
-from warren.state import ClusterState
 from warren.windows.rows import COMMIT_ROWS, RowKind
 from warren.windows.store import Limits
 

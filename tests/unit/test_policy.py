@@ -8,10 +8,10 @@ import pytest
 
 from tests.scenario import commit_table, head_table
 from warren.app import App
+from warren.clusters.state import ClusterState
 from warren.config.load import parse
 from warren.model import Status
 from warren.rules.rule import Rule
-from warren.state import ClusterState
 
 CONFIG = {
     "cluster": {"prod": {"servers": ["127.0.0.1:1"]}, "test": {"servers": ["127.0.0.1:1"]}},

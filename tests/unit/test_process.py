@@ -17,9 +17,9 @@ import structlog
 
 from warren.config.model import Logging
 from warren.errors import ConfigError, SetupError
-from warren.logs import LogLevel, configure_logging, log_stream
-from warren.process import pid_file
-from warren.rotating import RotatingFile
+from warren.machine.logs import LogLevel, configure_logging, log_stream
+from warren.machine.process import pid_file
+from warren.machine.rotating import RotatingFile
 
 A_DAY_S = 86_400
 
@@ -71,7 +71,7 @@ def test_a_pid_file_that_holds_something_else_is_not_touched(tmp_path: Path) -> 
 
 PRINTING = """
 import os, sys
-from warren.process import redirect_output
+from warren.machine.process import redirect_output
 redirect_output(sys.argv[1])
 print("out"); print("err", file=sys.stderr); sys.stdout.flush(); os.system("echo child")
 """

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.scenario import commit_table, head_table
-from warren import reaper
+from warren.clusters import reaper
+from warren.clusters.reaper import Reaper
+from warren.clusters.state import ClusterState
 from warren.config.load import parse
 from warren.errors import SourceError
-from warren.reaper import Reaper
+from warren.kafka.clients import ClientConfig
 from warren.rules.rule import Settings
-from warren.sources.kafka import ClientConfig
-from warren.state import ClusterState
 from warren.windows.store import Limits
 
 CONFIG = parse(

@@ -16,7 +16,7 @@ from warren.embedded.broker import free_port
 from warren.notify.events import Event
 from warren.notify.receivers.contract import DELIVERED, Outcome, Result
 from warren.notify.receivers.null import Null
-from warren.notify.receivers.web import DEFAULTS, WebSettings
+from warren.webclient.client import DEFAULTS, WebSettings
 
 NAMES = sorted(MAKERS)
 PATIENT = WebSettings(timeout_s=5)

@@ -20,7 +20,7 @@ from warren.notify.receivers.slack import Slack, SlackSettings
 from warren.notify.receivers.sms import Sms, SmsSettings
 from warren.notify.receivers.teams import Teams, TeamsSettings
 from warren.notify.receivers.telegram import Telegram, TelegramSettings
-from warren.notify.receivers.web import WebSettings
+from warren.webclient.client import WebSettings
 
 DOCS = (Path(__file__).parents[2] / "docs" / "receivers.md").read_text("utf-8")
 RECEIVERS: dict[str, tuple[type[Receiver], type | None]] = {  # type: ignore[type-arg]  # of any message

@@ -14,12 +14,12 @@ from tests.receivers import mail_server as mail_server_module
 from tests.receivers.mail_server import Mail, mail_server
 from tests.receivers.samples import AT_MS, CLOSED, OPENED
 from warren.embedded.broker import free_port
-from warren.errors import ConfigError
+from warren.errors import ConfigError, UnsendableError
 from warren.notify.events import Event
 from warren.notify.receivers import mail
-from warren.notify.receivers.connection import Trust
-from warren.notify.receivers.contract import DELIVERED, Outcome, Result, UnsendableError
+from warren.notify.receivers.contract import DELIVERED, Outcome, Result
 from warren.notify.receivers.mail import Email, EmailSettings, read_letter
+from warren.webclient.connection import Trust
 
 pytestmark = pytest.mark.filterwarnings("ignore:Requiring AUTH")  # of the server: it is what is tested
 

@@ -17,10 +17,10 @@ from tests.receivers.samples import AT_MS, CLOSED, OPENED
 from tests.receivers.web_server import Asked, Reply, WebServer, web_server
 from warren.errors import ConfigError, WarrenError
 from warren.notify.receivers.burrow_http import Http, HttpCall, HttpSettings
-from warren.notify.receivers.connection import Origin, Trust, proxy_for
 from warren.notify.receivers.contract import DELIVERED, Outcome, Result
-from warren.notify.receivers.hiding import Hider, secrets_of_login
-from warren.notify.receivers.web import WebSettings, canonical, retry_after_s
+from warren.webclient.client import WebSettings, canonical, retry_after_s
+from warren.webclient.connection import Origin, Trust, proxy_for
+from warren.webclient.hiding import Hider, secrets_of_login
 
 NOW = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 

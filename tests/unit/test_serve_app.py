@@ -11,13 +11,13 @@ from starlette.testclient import TestClient
 
 from tests.golden.sites import CONFIGS, NOW_MS, WRITER, Level, told_state
 from tests.scenario import commit_table
+from warren.clusters.state import ClusterState
 from warren.config.model import Config
 from warren.serve.access import hash_token
 from warren.serve.app import Site, make_app
 from warren.serve.counts import RequestCounts, RequestKind
 from warren.serve.kitchen import Kitchen
 from warren.serve.rendered import Basis, Rendered, RenderedAnswers
-from warren.state import ClusterState
 
 LAG = "/v3/kafka/local/consumer/billing/lag"
 

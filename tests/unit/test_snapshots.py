@@ -8,11 +8,11 @@ import pytest
 import structlog
 
 from tests.scenario import commit_table, head_table
+from warren.clusters.keeper import LONGEST_AGE_MS, Keeper
+from warren.clusters.snapshots import VERSION, previous
+from warren.clusters.state import ClusterState
 from warren.errors import StartOverError
-from warren.keeper import LONGEST_AGE_MS, Keeper
 from warren.rules.rule import Settings
-from warren.snapshots import VERSION, previous
-from warren.state import ClusterState
 from warren.windows.store import Limits
 
 NOW_MS = 1_000_000
@@ -108,7 +108,7 @@ def test_a_snapshot_of_another_cluster_is_not_used(tmp_path: Path) -> None:
 
 def test_a_snapshot_of_another_version_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keeper(filled_state(10), tmp_path).save()
-    monkeypatch.setattr("warren.snapshots.READABLE", (VERSION + 1, VERSION + 2))
+    monkeypatch.setattr("warren.clusters.snapshots.READABLE", (VERSION + 1, VERSION + 2))
     state, told = restored(tmp_path)
 
     assert offset_of(state) is None

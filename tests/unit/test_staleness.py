@@ -5,11 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from warren.clusters.progress import Progress, staleness
+from warren.clusters.state import ClusterState
 from warren.codec.keys import offsets_partition
 from warren.model import Status
-from warren.progress import Progress, staleness
 from warren.rules.rule import Settings
-from warren.state import ClusterState
 from warren.windows.rows import COMMIT_ROWS, HEAD_ROWS, RowKind
 from warren.windows.store import Limits
 

@@ -9,12 +9,12 @@ import pytest
 import structlog
 
 from tests.scenario import commit_table, head_table
-from warren.keeper import Keeper
+from warren.clusters.keeper import Keeper
+from warren.clusters.state import ClusterState
+from warren.clusters.watch import Watch
 from warren.model import Status
 from warren.rules.listing import Selection, SortKey
 from warren.rules.rule import Settings
-from warren.state import ClusterState
-from warren.watch import Watch
 from warren.windows.rows import HEAD_ROWS
 from warren.windows.store import Limits
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from warren.trails import OLDER_STEP_MS, Look, Trails
+from warren.rules.trails import OLDER_STEP_MS, Look, Trails
 
 T0_MS = 1_700_000_000_000
 

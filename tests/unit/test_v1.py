@@ -18,9 +18,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.scenario import classic_group, commit_table
 from warren import __version__
+from warren.clusters.keeper import Keeper
+from warren.clusters.state import ClusterState
 from warren.codec.keys import encode_group_key
 from warren.config.load import for_bootstrap
-from warren.keeper import Keeper
 from warren.notify.service import Alerts
 from warren.rules.listing import SortKey
 from warren.rules.policy import Policy, RulesFor
@@ -28,7 +29,6 @@ from warren.rules.rule import Rule, Settings
 from warren.rules.rule_sets import RULE_SETS
 from warren.serve.app import make_app
 from warren.serve.v1 import models
-from warren.state import ClusterState
 from warren.windows.rows import COMMIT_ROWS, HEAD_ROWS, RowKind
 from warren.windows.store import Limits
 
@@ -236,6 +236,8 @@ def test_a_cluster_tells_how_well_it_is_known_and_how_its_groups_are(client: Tes
         "evaluated_at": iso(NOW_S),
         "group_count": 6,
         "groups_by_status": {"OK": 2, "WARN": 1, "ERR": 3},
+        "total_lag": 1_590,
+        "lag_seconds": 31.0,
         "topic_count": 3,
         "unseen_topics": [],
         "undecodable_records": {"unknown key type": 3},
@@ -243,6 +245,12 @@ def test_a_cluster_tells_how_well_it_is_known_and_how_its_groups_are(client: Tes
         "groups_by_type": {"classic": 1, "simple": 4, "consumer": 0, "share": 0, "streams": 0},
         "stale_partitions": [],
     }
+
+
+def test_the_lag_of_a_cluster_is_that_of_all_its_groups(client: TestClient) -> None:
+    told, groups = get(client, "clusters/local"), get(client, "clusters/local/groups")["groups"]
+    assert told["total_lag"] == sum(one["total_lag"] or 0 for one in groups)
+    assert told["lag_seconds"] == max(one["lag_seconds"] or 0 for one in groups)
 
 
 def test_a_cluster_that_cannot_be_read_says_since_when_and_why(

@@ -9,10 +9,10 @@ from starlette.testclient import TestClient
 
 from tests.unit.test_v1 import filled_state, iso, ms
 from warren import __version__
+from warren.clusters.state import ClusterState
 from warren.config.load import parse
 from warren.serve.access import hash_token
 from warren.serve.app import make_app
-from warren.state import ClusterState
 
 SECRET = "hunter2-and-more"
 

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pytest
 
 from tests.scenario import classic_group, commit_table, head_table
+from warren.clusters.ledger import BEYOND_TOPIC
+from warren.clusters.state import ClusterState
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.keys import GroupRecordType, encode_offset_key
 from warren.groups import views
@@ -17,7 +19,6 @@ from warren.rules.listing import Selection, SortKey
 from warren.rules.rule import Settings
 from warren.sources.folding import BatchProgress, Folder, FoldSettings
 from warren.sources.reading import Records
-from warren.state import BEYOND_TOPIC, ClusterState
 from warren.windows.store import Limits
 
 NOW_MS = 1_700_000_000_000

@@ -14,8 +14,8 @@ from warren.commands.options import UsageError
 from warren.errors import WarrenError
 
 if TYPE_CHECKING:
+    from warren.kafka.clients import ClientConfig
     from warren.rules.verdict import GroupVerdict, PartitionVerdict
-    from warren.sources.kafka import ClientConfig
 
 OFFSETS_TOPIC = "__consumer_offsets"
 MOST_RECORDS = 2_000_000
@@ -67,11 +67,11 @@ def describe(
 
 def _judged(client: ClientConfig, group: str) -> GroupVerdict:
     """By the rules of Warren: of a lag that was not watched they say nothing, Burrow's would guess."""
+    from warren.clusters.state import ClusterState
     from warren.patterns import compile_pattern
     from warren.rules.policy import Policy, RulesFor
     from warren.rules.rule import Settings
     from warren.sources.observing import KafkaBrokers, Observer
-    from warren.state import ClusterState
     from warren.windows.store import Limits
 
     policy = Policy((RulesFor(compile_pattern(""), "warren"),), ())
@@ -93,8 +93,8 @@ def _commits(client: ClientConfig, group: str) -> Any:
     import pyarrow as pa
 
     from warren.codec.keys import offsets_partition
+    from warren.kafka.clients import EARLIEST, LATEST, offsets_at, partitions_of, process_consumer
     from warren.sources.folding import BatchProgress, Folder, FoldSettings
-    from warren.sources.kafka import EARLIEST, LATEST, offsets_at, partitions_of, process_consumer
     from warren.sources.planning import Range
     from warren.sources.reading import RangeReader
     from warren.windows.rows import COMMIT_ROWS

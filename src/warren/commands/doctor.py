@@ -19,7 +19,7 @@ from warren.commands.options import UsageError
 from warren.errors import WarrenError
 
 if TYPE_CHECKING:
-    from warren.sources.kafka import ClientConfig
+    from warren.kafka.clients import ClientConfig
 
 FREE_BYTES = 1_000_000_000
 CLOCK_S = 5.0
@@ -124,7 +124,7 @@ def _of_cluster(name: str, client: ClientConfig) -> Iterator[Finding]:
 
 
 def _brokers(client: ClientConfig) -> str:
-    from warren.sources.kafka import REQUEST_TIMEOUT_S, kafka_errors, process_consumer
+    from warren.kafka.clients import REQUEST_TIMEOUT_S, kafka_errors, process_consumer
 
     consumer, started_s = process_consumer(client), time.monotonic()
     with kafka_errors("asking the brokers", consumer):
@@ -135,8 +135,8 @@ def _brokers(client: ClientConfig) -> str:
 
 def _newest(client: ClientConfig) -> list[float]:
     """The ages of the newest records of the offsets topic, in seconds by our clock; it must be readable for that."""
+    from warren.kafka.clients import LATEST, offsets_at, partitions_of, process_consumer
     from warren.sources.ages import ages_s
-    from warren.sources.kafka import LATEST, offsets_at, partitions_of, process_consumer
 
     consumer = process_consumer(client, **{"isolation.level": "read_committed"})
     partitions = [(OFFSETS_TOPIC, number) for number in partitions_of(client, consumer, OFFSETS_TOPIC)]
@@ -145,7 +145,7 @@ def _newest(client: ClientConfig) -> list[float]:
 
 
 def _offsets_topic(client: ClientConfig) -> str:
-    from warren.sources.kafka import EARLIEST, LATEST, offsets_at, partitions_of, process_consumer
+    from warren.kafka.clients import EARLIEST, LATEST, offsets_at, partitions_of, process_consumer
     from warren.sources.marks import MarksReader
 
     consumer = process_consumer(client)
@@ -173,7 +173,7 @@ def _topics(client: ClientConfig) -> str:
 
 
 def _groups(client: ClientConfig) -> str:
-    from warren.reaper import groups_of
+    from warren.clusters.reaper import groups_of
 
     return f"{len(groups_of(client))} can be seen"
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.live import Live
 from rich.text import Text
 
 from warren.commands import ask, show
-from warren.commands.client import Client, ClientError
+from warren.commands.client import Client, ClientError, in_path
+from warren.commands.keys import Keyboard, keyboard
 from warren.commands.options import DEFAULT_URL, AsJson, Cluster, Token, Url
-from warren.commands.views import GROUP_TITLES, cluster_state, group_row
+from warren.commands.views import GROUP_TITLES, cluster_state, group_row, say_group
+from warren.commands.walk import Walk
 
 Answer = dict[str, Any]
 Interval = Annotated[float, typer.Option(metavar="SECONDS", min=0.2, help="How often to look.")]
 MOST_CHANGES = 100
+LIST_KEYS = "arrows or j k: walk   enter: open   /: filter   e: only trouble   s: sort   q: quit"
+GROUP_KEYS = "arrows or j k: scroll   left or esc: back   q: quit"
 
 
 def top(
@@ -27,49 +32,97 @@ def top(
     url: Url = DEFAULT_URL,
     token: Token = "",
 ) -> None:
-    """Show the worst groups of all clusters, live; Ctrl-C ends it."""
+    """Show the worst groups of all clusters, live, and walk through them with keys; q or Ctrl-C ends it."""
     client = Client(url, token)
+    look = _look(client, cluster)
     if once or not show.console.is_terminal:
-        show.console.print(_screen(client, cluster))
+        walk = Walk(look.rows, room=len(look.rows))
+        show.console.print(show.together(*look.head, Text(), _list(walk, is_walked=False)))
         return
-    with Live(_screen(client, cluster), console=show.console, screen=True, auto_refresh=False) as live:
+    with (
+        keyboard() as keys,
+        Live(console=show.console, screen=True, auto_refresh=False, vertical_overflow="crop") as live,
+    ):
         try:
-            while True:
-                time.sleep(every)
-                live.update(_screen_or_why(client, cluster), refresh=True)
+            _walk_through(client, cluster, _Screen(live, keys, every), look)
         except KeyboardInterrupt:
             return
 
 
-def _screen_or_why(client: Client, cluster: str) -> Any:
-    """Warren may be away for a moment; what is on the screen then must not look like now."""
-    try:
-        return _screen(client, cluster)
-    except ClientError as error:
-        return Text(str(error), "red")
+class _Look(NamedTuple):
+    """All clusters and their groups at one moment."""
+
+    head: list[Text]
+    rows: tuple[Answer, ...]
 
 
-def _screen(client: Client, cluster: str) -> Any:
+class _Screen(NamedTuple):
+    live: Live
+    keys: Keyboard
+    every_s: float
+
+
+def _walk_through(client: Client, cluster: str, screen: _Screen, look: _Look) -> None:
+    walk, failure = Walk(look.rows), ""
+    detail: list[Text] = []
+    next_s = time.monotonic() + screen.every_s
+    while not walk.is_over:
+        walk = replace(walk, room=max(show.console.height - len(look.head) - 4, 3))
+        screen.live.update(_drawn(walk, look, detail, failure), refresh=True)
+        was_open = walk.is_open
+        for key in screen.keys.pressed(max(next_s - time.monotonic(), 0)):
+            walk = walk.after(key)
+        is_due = time.monotonic() >= next_s
+        try:
+            if is_due:
+                look = _look(client, cluster)
+                walk = replace(walk, rows=look.rows)
+            if walk.is_open and walk.group and (is_due or not was_open):
+                detail = _detail(client, walk.group)
+            failure = ""
+        except ClientError as error:  # it may be away for a moment; what is on the screen must not look like now
+            failure = str(error)
+        if is_due:
+            next_s = time.monotonic() + screen.every_s
+
+
+def _drawn(walk: Walk, look: _Look, detail: list[Text], failure: str) -> Any:
+    lines = [Text(failure, "red")] if failure else look.head
+    if walk.is_open:
+        most = max(len(detail) - walk.room, 0)
+        body: list[Any] = detail[min(walk.scroll, most) :]
+        return show.together(*body[: walk.room + 2], Text(), Text(GROUP_KEYS, "dim"))
+    typed = Text(f"/{walk.filter}_" if walk.is_typing else f"/{walk.filter}" if walk.filter else "", "bold")
+    return show.together(
+        *lines, typed, _list(walk, is_walked=True), Text(f"{LIST_KEYS}   sorted by {walk.sort}", "dim")
+    )
+
+
+def _list(walk: Walk, *, is_walked: bool) -> Any:
+    shown = [[show.plain(cell) for cell in group_row(one)] for one in walk.page]
+    chosen = walk.page.index(walk.group) if is_walked and walk.group in walk.page else None
+    return show.rich_table(GROUP_TITLES, shown, chosen)
+
+
+def _detail(client: Client, row: Answer) -> list[Text]:
+    """One group as `warren group` shows it."""
+    found = ask.group(client, row["cluster"], row["group"])
+    return show.lines_of(lambda: say_group(found))
+
+
+def _look(client: Client, cluster: str) -> _Look:
     found = [one for one in ask.clusters(client) if cluster in ("", one["name"])]
     head = [Text.assemble((one["name"], "bold"), f"  {show.plain(_counts(one))}") for one in found]
-    room = max(show.console.height - len(head) - 3, 5) if show.console.is_terminal else ask.PAGE
     rows: list[Answer] = []
     for one in found:
-        page = client.ask("GET", f"{ask.API}/clusters/{one['name']}/groups?limit={room}", has=("groups",))
-        rows += [{"cluster": one["name"], **each} for each in page["groups"]]
-    rows.sort(key=_badness)
-    shown = [[show.plain(cell) for cell in group_row(one)] for one in rows[:room]]
-    return show.together(*head, Text(), show.rich_table(GROUP_TITLES, shown))
+        path = f"{ask.API}/clusters/{in_path(one['name'])}/groups?limit={ask.PAGE}"
+        rows += [{"cluster": one["name"], **each} for each in client.ask("GET", path, has=("groups",))["groups"]]
+    return _Look(head, tuple(rows))
 
 
 def _counts(one: Answer) -> str:
     counts = one["groups_by_status"]
     return f"{counts['ERR']} ERR, {counts['WARN']} WARN, {counts['OK']} OK; {cluster_state(one)}"
-
-
-def _badness(one: Answer) -> tuple[int, int]:
-    order = {"ERR": 0, "WARN": 1, "OK": 2}
-    return order.get(one["status"], 3), -(one["total_lag"] or 0)
 
 
 def watch(

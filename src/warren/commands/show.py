@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from io import StringIO
 
 import typer
 from rich.console import Console, Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
+
+from warren.reports.moments import duration
 
 SIGNS = {"OK": "●", "WARN": "▲", "ERR": "⬣", "STOP": "■", "STALL": "‖", "REWIND": "◀"}
 """A status has a shape and a word: not everybody sees the colours."""
@@ -20,6 +23,20 @@ NUMBERS |= {"END", "START", "PER SECOND", "OFFSET", "PARTITION", "LOST"}
 """Columns that are read from the right."""
 
 console = Console(highlight=False, markup=False, emoji=False)
+
+
+def lines_of(say: Callable[[], None]) -> list[Text]:
+    """What would be shown, line by line, for a screen that something else is drawn on."""
+    global console  # noqa: PLW0603  # all that is shown goes through this one
+    outside, written = console, StringIO()
+    console = Console(
+        file=written, force_terminal=True, width=outside.width, highlight=False, markup=False, emoji=False
+    )
+    try:
+        say()
+    finally:
+        console = outside
+    return list(Text.from_ansi(written.getvalue()).split())
 
 
 def as_json(answer: object) -> None:
@@ -59,12 +76,13 @@ def columns(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(("  ".join(map(str.ljust, row, widths))).rstrip() for row in [titles, *rows])
 
 
-def rich_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """The same for a terminal; the last column takes the room that is left."""
+def rich_table(titles: Sequence[str], rows: Iterable[Sequence[str]], chosen: int | None = None) -> Table:
+    """The same for a terminal; the last column takes the room that is left. One row may be the chosen one."""
     aligned = [Column(title, justify="right" if title in NUMBERS else "left", no_wrap=True) for title in titles[:-1]]
     found = Table(*aligned, Column(titles[-1], overflow="fold"), box=None, pad_edge=False, header_style="dim")
-    for row in rows:
-        found.add_row(*(status_text(cell) if cell in SIGNS else Text(cell) for cell in row))
+    for number, row in enumerate(rows):
+        cells = (status_text(cell) if cell in SIGNS else Text(cell) for cell in row)
+        found.add_row(*cells, style="reverse" if number == chosen else None)
     return found
 
 
@@ -95,13 +113,7 @@ def rate(value: float | None) -> str:
 
 def seconds(value: float | None) -> str:
     """A duration in its two largest units."""
-    if value is None:
-        return "-"
-    whole = max(round(value), 0)
-    days, hours, minutes, rest = whole // 86_400, whole // 3_600 % 24, whole // 60 % 60, whole % 60
-    parts = [(days, "d"), (hours, "h"), (minutes, "min"), (rest, "s")]
-    first = next((i for i, (count, _) in enumerate(parts) if count), len(parts) - 1)
-    return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2] if count or first == len(parts) - 1)
+    return "-" if value is None else duration(value)
 
 
 def ago(moment: str | None, now: datetime | None = None) -> str:

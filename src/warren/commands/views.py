@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from warren.commands import ask, show
+from warren.commands import ask, past, show
 from warren.commands.client import Client
 from warren.commands.options import DEFAULT_URL, AsJson, Cluster, Token, Url
+from warren.commands.replay import explain_at
 from warren.serve.v1.words import GroupStatus
 
 EXIT_CODES = {"OK": 0, "WARN": 3, "ERR": 4}
@@ -92,12 +93,13 @@ def show_group(
     if as_json:
         show.as_json(found)
     else:
-        _say_group(found)
+        say_group(found)
     if exit_code:
         raise typer.Exit(EXIT_CODES.get(found["status"] or "OK", 0))
 
 
-def _say_group(found: Answer) -> None:
+def say_group(found: Answer) -> None:
+    """One group with its partitions and members."""
     show.heading(verdict(found))
     for name, one in (found["by_rule_set"] or {}).items():
         show.line(show.plain(f"  by the rules of {name}: {one['status']}; {one['reason']}"))
@@ -138,11 +140,21 @@ def explain(
     group: Annotated[str, typer.Argument(metavar="GROUP")],
     *,
     cluster: Cluster = "",
+    at: Annotated[str, typer.Option(metavar="MOMENT", help="As it was then: 2026-11-16T03:00Z, 03:00, or 6h.")] = "",
+    history: past.HistoryPath = "",
+    config_dir: past.ConfigDir = None,
+    master: past.Master = "",
     as_json: AsJson = False,
     url: Url = DEFAULT_URL,
     token: Token = "",
 ) -> None:
-    """Show why a group is what it is: the partition, the rule, and the commits that it was judged by."""
+    """Show why a group is what it is: the partition, the rule, and the commits that it was judged by.
+
+    With --at it is read from the history, and no Warren has to run.
+    """
+    if at:
+        explain_at(group, at, past.Where(history, config_dir, cluster, master, as_json))
+        return
     client = Client(url, token)
     found = ask.group(client, cluster, group)
     worst = ask.cause_of(found)

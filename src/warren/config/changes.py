@@ -49,5 +49,7 @@ def _later(old: Config, new: Config) -> list[str]:
         "zookeeper": (old.zookeeper, new.zookeeper),
         "alerts.leader": (old.alerts.leader, new.alerts.leader),
         "warren": (old.warren, new.warren),
+        "spark": (old.spark, new.spark),
+        "history": (old.history, new.history),
     }
     return [name for name, (before, after) in parts.items() if before != after]

@@ -31,6 +31,14 @@ _NEEDED_OF_NOTIFIERS = {
     "sms": ("account", "token", "from-number", "to-number"),
     "kafka": ("servers", "to-topic"),
 }
+_NEEDED_OF_SINKS = {
+    "influxdb": ("url",),
+    "elasticsearch": ("url",),
+    "opensearch": ("url",),
+    "kafka": ("servers", "to-topic"),
+    "remote_write": ("url",),
+    "otlp": ("url",),
+}
 _NEEDED_OF_SASL = {
     "OAUTHBEARER": {"token-url": "where tokens are given", "client-id": "who asks", "client-secret": "its secret"},
     "GSSAPI": {"principal": "of Kerberos"},
@@ -75,6 +83,8 @@ def check(values: Values) -> Iterator[Problem]:
         yield from _consumer(("consumer", name), one)
     for name, one in modules(values, "notifier"):
         yield from _notifier(("notifier", name), one)
+    for name, one in modules(values, "sink"):
+        yield from _sink(("sink", name), one)
 
 
 def doubtful(values: Values) -> Iterator[Problem]:
@@ -116,6 +126,7 @@ def _references(values: Values) -> Iterator[Problem]:
         ("client-profile", "iam", "iam"),
         ("httpserver", "tls", "tls"),
         ("notifier", "client-profile", "client-profile"),
+        ("sink", "client-profile", "client-profile"),
     ):
         for name, one in modules(values, section):
             yield from _reference(values, (section, name, key), _text(one, key), target)
@@ -192,3 +203,25 @@ def _notifier(key: KeyPath, notifier: Values) -> Iterator[Problem]:
     for name in needed:
         if not notifier.get(name):
             yield Problem((*key, name), f"is needed for class-name {kind}" + (" with send-close" * ("close" in name)))
+
+
+def _sink(key: KeyPath, sink: Values) -> Iterator[Problem]:
+    kind = _text(sink, "class-name")
+    for name in _NEEDED_OF_SINKS.get(kind, ()):
+        if not sink.get(name):
+            yield Problem((*key, name), f"is needed for class-name {kind}")
+    if kind == "influxdb":
+        yield from _influxdb(key, sink)
+    if sink.get("password") and not sink.get("username"):
+        yield Problem((*key, "username"), "is needed with a password")
+    for secret in ("token", "api-key"):
+        if sink.get(secret) and sink.get("username"):
+            yield Problem((*key, secret), "stands beside username; remove one of them")
+
+
+def _influxdb(key: KeyPath, sink: Values) -> Iterator[Problem]:
+    """Version 1 has databases, version 2 has buckets."""
+    if bool(sink.get("database")) == bool(sink.get("bucket")):
+        yield Problem((*key, "database"), "is needed for version 1 of InfluxDB, or bucket for version 2, but not both")
+    if sink.get("bucket") and not sink.get("token"):
+        yield Problem((*key, "token"), "is needed with bucket")

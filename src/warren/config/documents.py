@@ -21,6 +21,8 @@ ENDINGS = (".json", ".toml", ".yaml", ".yml")
 
 NAMES = tuple(f"{name}{ending}" for name in ("warren", "burrow") for ending in ENDINGS)
 
+_AS_WRITTEN = {("spark", "settings")}
+
 
 class Document(NamedTuple):
     """A file; keys are lower case, as Burrow reads them."""
@@ -52,7 +54,7 @@ def read_document(path: Path) -> Document:
         message = f"{path} cannot be read: {error.strerror}."
         raise ConfigError(message) from error
     values, lines = _READERS[path.suffix](path, text)
-    lowered = {tuple(name.lower() for name in key): line for key, line in reversed(lines.items())}
+    lowered = {_lowered(key): line for key, line in reversed(lines.items())}
     return Document(path, _lower_keys(values), lowered, list(_twice(values)))
 
 
@@ -137,21 +139,28 @@ def _lines(node: yaml.Node | None, above: KeyPath = ()) -> Iterator[tuple[KeyPat
             yield from _lines(value, path)
 
 
-def _lower_keys(values: dict[str, Any]) -> dict[str, Any]:
+def _lowered(path: KeyPath) -> KeyPath:
+    """Keys in lower case, as Burrow takes them; but names of Spark's settings are Spark's."""
+    lower = tuple(name.lower() for name in path)
+    return (*lower[:2], *path[2:]) if lower[:2] in _AS_WRITTEN else lower
+
+
+def _lower_keys(values: dict[str, Any], above: KeyPath = ()) -> dict[str, Any]:
     """With keys in lower case; one without a value is not set."""
-    return {
-        str(key).lower(): _lower_keys(item) if isinstance(item, dict) else item
-        for key, item in values.items()
-        if item is not None
-    }
+    found = {}
+    for key, item in values.items():
+        path = _lowered((*above, str(key)))
+        if item is not None:
+            found[path[-1]] = _lower_keys(item, path) if isinstance(item, dict) else item
+    return found
 
 
 def _twice(values: dict[str, Any], above: KeyPath = ()) -> Iterator[KeyPath]:
-    seen: set[str] = set()
+    seen: set[KeyPath] = set()
     for key, item in values.items():
-        name = str(key).lower()
-        if name in seen:
-            yield (*above, name)
-        seen.add(name)
+        path = _lowered((*above, str(key)))
+        if path in seen:
+            yield path
+        seen.add(path)
         if isinstance(item, dict):
-            yield from _twice(item, (*above, name))
+            yield from _twice(item, path)

@@ -8,7 +8,7 @@ from typing import Any
 
 from warren.config.model import ClientProfile, Config, Sasl, Tls
 from warren.config.problems import Problem
-from warren.sources.msk import IAM
+from warren.kafka.msk import IAM
 
 
 def client_settings(config: Config, servers: list[str], profile_name: str) -> dict[str, Any]:

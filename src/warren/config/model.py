@@ -10,13 +10,28 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from warren.config.values import Listener, Regex, Seconds, SecretMap, Servers, TimeOfDay, TokenHash, Upper, ZkPath, Zone
+from warren.config.values import (
+    DottedMap,
+    Listener,
+    Regex,
+    Seconds,
+    SecretMap,
+    Servers,
+    Strftime,
+    TimeOfDay,
+    TokenHash,
+    Upper,
+    Url,
+    ZkPath,
+    Zone,
+)
 
 SECONDS_A_WEEK = 604_800
 
 NotifierClass = Literal[
     "http", "email", "null", "slack", "teams", "pagerduty", "opsgenie", "alertmanager", "telegram", "sms", "kafka"
 ]
+SinkClass = Literal["influxdb", "elasticsearch", "opensearch", "kafka", "remote_write", "otlp"]
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"]
 ConsumerClass = Literal["kafka", "kafka_zk", "storm_zk", "kafka_admin"]
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -109,7 +124,7 @@ class ClientProfile(Section):
     tls: str = key("", "name of a [tls.NAME]")
     sasl: str = key("", "name of a [sasl.NAME]")
     iam: str = key("", "name of an [iam.NAME]")
-    properties: SecretMap = key({}, "more settings of librdkafka, by name; they win over the others (Warren)")
+    properties: DottedMap = key({}, "more settings of librdkafka, by name; they win over the others (Warren)")
     dial_timeout: Seconds = key(30, "seconds that a connection may take")
     read_timeout: Seconds = key(30, "seconds that an answer may take")
 
@@ -270,6 +285,47 @@ class Alerts(Section):
     keep_incidents: Seconds = key(30 * 86_400, "seconds that incidents are kept after their end")
 
 
+class Sink(Section):
+    """`[sink.NAME]`: where the points of every so many seconds are written to."""
+
+    class_name: SinkClass = Field(
+        description="influxdb, elasticsearch, opensearch, kafka, remote_write (of Prometheus) or otlp (OpenTelemetry)",
+        examples=["influxdb"],
+    )
+    interval: Seconds = key(10, "seconds between two points; they are taken at whole multiples of it")
+    cluster: Regex = key("", "only clusters in whose name this is found; empty: all")
+    group: Regex = key("", "only groups in whose name this is found; empty: all")
+    topic: Regex = key("", "only partitions of topics in whose name this is found; empty: all")
+    partitions: bool = key(True, "points for each partition of each group, too")
+    topics: bool = key(True, "points for each partition of each topic, too")
+    warren: bool = key(True, "points about how Warren itself is doing, too")
+    queue_bytes: int = key(64_000_000, "bytes on disk that may wait; when there are more, the oldest go", ge=1_000_000)
+    batch_points: int = key(0, "points in one request; 0: what suits the class", ge=0, le=100_000)
+    url: Url = key(
+        "",
+        "all but kafka: the address; for remote_write and otlp with its path",
+        examples=["http://127.0.0.1:8086"],
+    )
+    timeout: Seconds = key(30, "seconds that a request may take")
+    username: str = key("", "all but kafka: name to log in with")
+    password: SecretStr = key(SecretStr(""), "all but kafka: its password")
+    headers: SecretMap = key({}, "all but kafka: more headers by name")
+    extra_ca: str = key("", "all but kafka: PEM file with certificates to trust besides the system's")
+    noverify: bool = key(False, "all but kafka: do not check the receiver's certificate")
+    database: str = key("", "influxdb, version 1: the database", examples=["burrow"])
+    retention_policy: str = key("", "influxdb, version 1: its retention policy; empty: the default one")
+    org: str = key("", "influxdb, version 2: the organisation")
+    bucket: str = key("", "influxdb, version 2: the bucket")
+    token: SecretStr = key(SecretStr(""), "influxdb, version 2, remote_write and otlp: a token instead of a password")
+    index: Strftime = key("burrow-%Y.%m.%d", "elasticsearch, opensearch: the index, with codes of strftime (UTC)")
+    data_stream: str = key("", "elasticsearch, opensearch: a data stream instead of an index")
+    manage_template: bool = key(True, "elasticsearch, opensearch: put an index template at the start")
+    api_key: SecretStr = key(SecretStr(""), "elasticsearch, opensearch: an API key instead of a password, encoded")
+    servers: Servers = key([], "kafka: host:port of some brokers")
+    client_profile: str = key("", "kafka: name of a [client-profile.NAME]")
+    to_topic: str = key("", "kafka: the topic that points are written to")
+
+
 class Rules(Section):
     """`[rules.NAME]`: the rule set for some groups; the first section that fits counts, without any it is `burrow`."""
 
@@ -311,10 +367,32 @@ class Metrics(Section):
     top_groups: int = key(0, "series of only so many groups of a cluster, worst first; 0: of all", ge=0)
 
 
+class Spark(Section):
+    """`[spark]`: where the pipeline runs."""
+
+    master: str = key(
+        "local", "local: this machine, so that no cluster waits for another one; else Spark's: spark://, yarn, k8s://"
+    )
+    environment: str = key("", "file made by `warren pack`, for executors that do not have Warren's packages")
+    settings: DottedMap = key({}, "more settings of Spark, by name; they win over the others")
+
+
+class History(Section):
+    """`[history]`: what happened, kept in Parquet; replay, plan and charts over days read it."""
+
+    path: str = key("", "directory, of this machine or any file system that Spark knows; empty: no history")
+    retention: int = key(30, "days that it is kept", ge=1)
+    flush_interval: Seconds = key(300, "seconds after which what came together becomes a file")
+    flush_bytes: int = key(33_554_432, "so much that came together becomes a file earlier", ge=65_536)
+    spool_bytes: int = key(
+        2_147_483_648, "so much waits on this disk at most while the path cannot be written to", ge=1
+    )
+    sample_interval: Seconds = key(60, "seconds between two samples of every group's lag")
+
+
 class Warren(Section):
     """`[warren]`: the pipeline."""
 
-    master: str = key("local", "Spark's master; local: this machine, so that no cluster waits for another one")
     trigger: float = key(1.0, "seconds between two batches", ge=0.1)
     max_records: int = key(2_000_000, "records of the offsets topic in one batch at most", ge=1_000)
     snapshot_interval: float = key(30.0, "seconds between two snapshots", gt=0)
@@ -339,11 +417,14 @@ class Config(Section):
     notifier: dict[str, Notifier] = Field(default_factory=dict)
     maintenance: dict[str, Maintenance] = Field(default_factory=dict)
     alerts: Alerts = Alerts()
+    sink: dict[str, Sink] = Field(default_factory=dict)
     rules: dict[str, Rules] = Field(default_factory=dict)
     threshold: dict[str, ThresholdRule] = Field(default_factory=dict)
     security: Security = Security()
     api: Api = Api()
     metrics: Metrics = Metrics()
+    spark: Spark = Spark()
+    history: History = History()
     warren: Warren = Warren()
 
     @property

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
@@ -105,6 +107,31 @@ def _is_zone(name: str) -> str:
     return name
 
 
+def _is_url(text: str) -> str:
+    """Without a login: it is shown as it is."""
+    if not text:
+        return text
+    try:
+        parts = urlsplit(text)
+        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_good = False
+    if not is_good:
+        message = 'must be an address such as "http://host:8086"'
+        raise ValueError(message)
+    if parts.username or parts.password:
+        message = "must not have a name and a password in it; there are username and password"
+        raise ValueError(message)
+    return text
+
+
+def _is_strftime(text: str) -> str:
+    if not re.fullmatch(r"(%[YmdHGVuj]|[^%A-Z\s])+", text):
+        message = 'must be the name of an index in lower case with codes such as %Y, %m, %d, as "burrow-%Y.%m.%d"'
+        raise ValueError(message)
+    return text
+
+
 Upper = BeforeValidator(_upper)
 """For words that do not know upper and lower case."""
 Regex = Annotated[str, AfterValidator(_compiles)]
@@ -114,7 +141,26 @@ Listener = Annotated[str, AfterValidator(_is_listener)]
 ZkPath = Annotated[str, AfterValidator(_is_zk_path)]
 TimeOfDay = Annotated[str, AfterValidator(_is_time)]
 Zone = Annotated[str, AfterValidator(_is_zone)]
+Url = Annotated[str, AfterValidator(_is_url)]
+Strftime = Annotated[str, AfterValidator(_is_strftime)]
+
+
+def _by_dotted_name(value: object) -> object:
+    return dict(_dotted(value)) if isinstance(value, dict) else value
+
+
+def _dotted(values: dict[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
+    for key, item in values.items():
+        name = f"{above}{key}"
+        if isinstance(item, dict):
+            yield from _dotted(item, f"{name}.")
+        else:
+            yield name, str(item).lower() if isinstance(item, bool | int | float) else item
+
+
 Seconds = Annotated[int, Field(ge=1)]
 TokenHash = Annotated[str, AfterValidator(_is_token_hash)]
 SecretMap = dict[str, SecretStr]
 """Texts by name, any of which may be a key or a password."""
+DottedMap = Annotated[SecretMap, BeforeValidator(_by_dotted_name)]
+"""The same for names with dots, which may stand there in quotes or without: `a.b = 2` is `"a.b" = "2"`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,8 +13,8 @@ from warren.cli import on_stop_signals
 from warren.demo.screen import open_screen, say
 from warren.demo.stage import CLUSTER, Stage
 from warren.errors import SetupError
-from warren.logs import configure_logging
 from warren.machine.cache import locked
+from warren.machine.logs import configure_logging
 
 REFRESH_S = 1.0
 READY_POLL_S = 0.1
@@ -63,7 +64,7 @@ def play(stage: Stage, directory: Path) -> None:
         stage.check()
         time.sleep(READY_POLL_S)
     say(f"Warren is ready after {time.monotonic() - started_s:.0f} s. Logs are in {directory}.")
-    introduce(stage.url)
+    introduce(stage.url, stage.history)
     with open_screen() as screen:
         while True:
             stage.check()
@@ -71,11 +72,16 @@ def play(stage: Stage, directory: Path) -> None:
             time.sleep(REFRESH_S)
 
 
-def introduce(url: str) -> None:
+def introduce(url: str, history: Path) -> None:
     """Say where to look."""
+    warren = sys.argv[0] if Path(sys.argv[0]).name == "warren" else "warren"
     say(f"\nOpen {url}/ in a browser, or try:\n", style="bold")
-    for path in ("orders-slow/lag", "orders-stopped/status", "orders-healthy/lag"):
+    say(f"  {warren} explain orders-stalled --url {url}")
+    say(f"  {warren} top --url {url}")
+    for path in ("orders-slow/lag", "orders-stopped/status"):
         say(f"  curl {url}/v3/kafka/{CLUSTER}/consumer/{path}")
+    say("\nAnd after a few minutes, for what other rules would have said:\n")
+    say(f"  {warren} replay --history {history} --from 10m --rules warren")
     say("\nEach group needs half a minute to show its state. Ctrl-C stops everything.\n")
 
 

@@ -22,9 +22,10 @@ from warren.embedded.broker import HOST, Broker, free_port, last_words
 from warren.embedded.jars import Printer, fetch_kafka
 from warren.errors import WarrenError
 from warren.machine.java import find_java
-from warren.parallel import run_in_parallel
+from warren.machine.parallel import run_in_parallel
 
 CLUSTER = "demo"
+HISTORY = "parquet"
 STOP_S = 3.0
 KILL_S = 0.5
 BROKER_SETTINGS = {"offsets.topic.segment.bytes": str(16 << 20)}  # cleaned often: it stays small however long we run
@@ -36,9 +37,10 @@ class Stage:
     def __init__(self, directory: Path, http: str) -> None:
         self._directory = directory
         self._workload_log = directory / "workload.log"
-        shutil.rmtree(directory / "snapshots", ignore_errors=True)  # of another Kafka: this one will be new
+        for kept in ("snapshots", "history", HISTORY):  # of another Kafka: this one will be new
+            shutil.rmtree(directory / kept, ignore_errors=True)
         self._port = free_port()  # known before the broker is, so that Warren can start beside it
-        self._app = App(make_config(http, f"{HOST}:{self._port}"), directory)
+        self._app = App(make_config(http, f"{HOST}:{self._port}", self.history), directory)
         self._broker: Broker | None = None
         self._java: psutil.Process | None = None
         self._workload: subprocess.Popen[bytes] | None = None
@@ -47,6 +49,11 @@ class Stage:
     def url(self) -> str:
         """Where Warren answers."""
         return self._app.listeners[0].url
+
+    @property
+    def history(self) -> Path:
+        """Where what happens is kept."""
+        return self._directory / HISTORY
 
     @property
     def is_ready(self) -> bool:
@@ -108,13 +115,14 @@ class Stage:
             self._broker.stop()
 
 
-def make_config(http: str, bootstrap: str) -> Config:
-    """The demo's configuration: Burrow's defaults, looked at every second."""
+def make_config(http: str, bootstrap: str, history: Path) -> Config:
+    """The demo's configuration: Burrow's defaults, looked at every second, and a history that is soon there."""
     raw = {
         "httpserver": {"default": {"address": http}},
         "storage": {"default": {"intervals": 10, "min-distance": 0}},
         "cluster": {CLUSTER: {"servers": [bootstrap], "offset-refresh": 1, "topic-refresh": 2}},
         "consumer": {CLUSTER: {"cluster": CLUSTER}},
+        "history": {"path": str(history.absolute()), "flush-interval": 15, "sample-interval": 5},
     }
     return parse(raw, "the demo's settings")
 

@@ -1,1 +1,1 @@
-"""What Warren needs of the machine it runs on: a Java, and a place for what is made or fetched once."""
+"""What Warren needs of its machine, and owes it: Java, a cache, threads, a process with its files and logs."""

@@ -9,6 +9,8 @@ from uuid import uuid4
 
 import structlog
 
+from warren.clusters.state import ClusterState
+from warren.machine.periodic import Periodic
 from warren.model import Status
 from warren.notify.book import IncidentBook, SilenceBook
 from warren.notify.database import Database
@@ -17,11 +19,9 @@ from warren.notify.events import Cause, Event, Turn
 from warren.notify.incidents import Change, Incident, Step, after, changes
 from warren.notify.outbox import Outbox
 from warren.notify.silences import Maintenance, Silence
-from warren.periodic import Periodic
 from warren.rules.rule import Rule
 from warren.rules.verdict import GroupVerdict
 from warren.serve import bodies
-from warren.state import ClusterState
 
 log = structlog.get_logger()
 
@@ -172,6 +172,8 @@ class Coordinator(Periodic):
             if self._leader.is_leader:
                 self._send(_event(incident, change, verdict, terms.page_url, now_ms), terms)
         self.incidents.remember(incident)
+        if cluster is not None:
+            cluster.note_incident(now_ms, _written_down(incident, step))
 
     def _remind(self, cluster: ClusterState, incident: Incident, terms: Terms, before_ms: int, now_ms: int) -> None:
         asked = [one.manner.interval_ms for one in terms.addressees.values()]
@@ -335,3 +337,17 @@ def _link(page_url: str, cluster: str, group: str) -> str:
     if not page_url:
         return ""
     return f"{page_url.rstrip('/')}/ui/clusters/{quote(cluster, safe='')}/groups/{quote(group, safe='')}"
+
+
+def _written_down(incident: Incident, step: Step) -> dict[str, object]:
+    """A turn of an incident as a row of the history."""
+    cause = step.cause._asdict() if step.cause else {}
+    return {
+        "id": incident.id,
+        "group": incident.group,
+        "opened_ms": incident.opened_ms,
+        "turn": step.turn.value,
+        "status": step.status.name,
+        **{name: cause.get(name) for name in ("topic", "partition", "rule", "reason")},
+        "total_lag": step.total_lag,
+    }

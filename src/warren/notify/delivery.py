@@ -11,12 +11,12 @@ from uuid import uuid4
 
 import structlog
 
+from warren.machine.periodic import Periodic
 from warren.notify.batches import Grouping, next_batch
 from warren.notify.events import Event
 from warren.notify.outbox import Outbox, Results, Row
-from warren.notify.pace import Pace, TokenBucket, backoff_s
+from warren.notify.pace import Pace, TokenBucket
 from warren.notify.receivers.contract import Outcome, Result, retry
-from warren.periodic import Periodic
 
 log = structlog.get_logger()
 
@@ -146,7 +146,7 @@ class Courier:
             self._held_until_ms = now_ms + int(outcome.after_s * 1000)  # it speaks of us, not of this message
             wait_s = outcome.after_s
         else:
-            wait_s = backoff_s(self._notifier.pace, rows[0].attempts + 1, self._chance())
+            wait_s = self._notifier.pace.backoff.wait_s(rows[0].attempts + 1, self._chance())
         due_ms = min(now_ms + int(wait_s * 1000), self._give_up_ms(rows))
         self._outbox.retry(rows, due_ms, outcome.reason, now_ms)
 

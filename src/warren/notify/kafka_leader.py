@@ -11,8 +11,8 @@ import threading
 import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from warren.kafka.clients import ClientConfig, library_settings, right
 from warren.notify.lease import Lease
-from warren.sources.kafka import ClientConfig, library_settings, right
 
 log = structlog.get_logger()
 

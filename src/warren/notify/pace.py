@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-JITTER = 0.25
+from warren.machine.backoff import Backoff
 
 
 class Pace(NamedTuple):
-    """At most `per_minute` messages in the long run and `burst` at once; attempts end after `give_up_after_s`.
-
-    Between attempts it waits for `first_backoff_s`, then for twice as long each time, up to `longest_backoff_s`.
-    """
+    """At most `per_minute` messages in the long run and `burst` at once; attempts end after `give_up_after_s`."""
 
     per_minute: float = 60.0
     burst: int = 20
     give_up_after_s: float = 86_400.0
-    first_backoff_s: float = 1.0
-    longest_backoff_s: float = 300.0
+    backoff: Backoff = Backoff(1.0, 300.0)
 
 
 class TokenBucket:
@@ -43,12 +39,3 @@ class TokenBucket:
         passed_ms = max(now_ms - self._at_ms, 0) if self._at_ms is not None else 0
         self._tokens = min(self._tokens + passed_ms / 60_000 * self._pace.per_minute, float(self._pace.burst))
         self._at_ms = now_ms
-
-
-def backoff_s(pace: Pace, attempt: int, chance: float) -> float:
-    """The wait after an attempt, the first of which is 1; spread by a quarter, so that many do not meet again.
-
-    `chance` is a random number from 0 to 1.
-    """
-    doubled = pace.first_backoff_s * 2.0 ** min(attempt - 1, 30)
-    return min(doubled, pace.longest_backoff_s) * (1 - JITTER + 2 * JITTER * chance)

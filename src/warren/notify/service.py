@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import structlog
 
+from warren.clusters.state import ClusterState
 from warren.config.model import Config
 from warren.notify.book import IncidentBook, SilenceBook
 from warren.notify.coordinator import Coordinator
@@ -19,7 +20,6 @@ from warren.notify.outbox import Outbox, Results
 from warren.notify.receivers.contract import Outcome
 from warren.notify.setup import Notifiers, make_notifiers
 from warren.notify.trial import trial_event
-from warren.state import ClusterState
 
 log = structlog.get_logger()
 

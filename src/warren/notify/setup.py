@@ -24,7 +24,6 @@ from warren.notify.events import Event
 from warren.notify.pace import Pace
 from warren.notify.receivers.alertmanager import Alertmanager, AlertmanagerSettings
 from warren.notify.receivers.burrow_http import Http, HttpCall, HttpSettings
-from warren.notify.receivers.connection import Trust
 from warren.notify.receivers.kafka import Kafka, KafkaSettings
 from warren.notify.receivers.mail import Email, EmailSettings
 from warren.notify.receivers.null import Null
@@ -34,12 +33,13 @@ from warren.notify.receivers.slack import Slack, SlackSettings
 from warren.notify.receivers.sms import Sms, SmsSettings
 from warren.notify.receivers.teams import Teams, TeamsSettings
 from warren.notify.receivers.telegram import Telegram, TelegramSettings
-from warren.notify.receivers.web import WebSettings
 from warren.notify.silences import Maintenance, Scope
 from warren.notify.templates.data import notification_data
 from warren.notify.templates.samples import sample_data
 from warren.notify.templates.template import Template, check_template, load_template, parse_template
 from warren.patterns import GroupFilter, Pattern, compile_pattern
+from warren.webclient.client import WebSettings
+from warren.webclient.connection import Trust
 
 GROUP_EVENTS = 50
 """So many events go into one message at most."""

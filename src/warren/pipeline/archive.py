@@ -1,7 +1,7 @@
 """A class-data archive for Spark's JVM: made once, it halves the time that Spark takes to start.
 
-An archive fits one JVM and one Spark. One that does not fit, or is not there, is silently left out by the JVM.
-`python -m warren.pipeline.archive` makes it.
+An archive fits one JVM and one installation of Spark: the same files, at the same place. One that does not fit, or is
+not there, is silently left out by the JVM. `python -m warren.pipeline.archive` makes it.
 """
 
 from __future__ import annotations
@@ -22,15 +22,19 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
-from warren.machine.cache import cache_dir
-
 _RECORDING = "WARREN_RECORD_ARCHIVE"
 
 
 def archive_path(java_version: str) -> Path:
-    """Where the archive for this JVM and this Spark lies."""
-    fits = re.sub(r"[^\w.+-]+", "-", f"spark-{pyspark.__version__}-java-{java_version}")
-    return cache_dir() / f"{fits}.jsa"
+    """Where the archive for this JVM and this Spark lies: with the installation, and gone with it."""
+    fits = re.sub(r"[^\w.+-]+", "-", f"spark-{pyspark.__version__}-{_installed()}-java-{java_version}")
+    return Path(sys.prefix) / "share" / "warren" / f"{fits}.jsa"
+
+
+def _installed() -> int:
+    """When Spark was installed, in seconds: the same files put there again are others to the JVM."""
+    jars = (Path(pyspark.__file__).parent / "jars").glob("spark-core_*.jar")
+    return max((int(one.stat().st_mtime) for one in jars), default=0)
 
 
 def archive_options(java_version: str) -> list[str]:
@@ -48,7 +52,15 @@ def main() -> int:
     path = archive_path(find_java().version)
     if path.exists():
         return 0
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return _make(path)
+    except OSError as error:
+        print(f"No class-data archive, Spark will start slower: {error}", file=sys.stderr)
+        return 1
+
+
+def _make(path: Path) -> int:
     with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         recording = Path(scratch) / "recording.jsa"
         command = [sys.executable, "-c", "from warren.pipeline.archive import record; record()", scratch]
@@ -58,6 +70,8 @@ def main() -> int:
         if done.returncode or not recording.exists():
             print(f"No class-data archive, Spark will start slower: {done.stderr[-300:]}", file=sys.stderr)
             return 1
+        for other in path.parent.glob("spark-*.jsa"):
+            other.unlink()  # of what was installed here before
         recording.replace(path)
     return 0
 

@@ -11,6 +11,7 @@ import pyspark.sql.pandas.serializers
 import pyspark.worker
 from pyspark.daemon import manager
 
+import warren.sinks.writers
 import warren.sources.admin
 import warren.sources.commits
 import warren.sources.heads

@@ -24,17 +24,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.streaming.query import StreamingQuery
 
-from warren.errors import SourceError, StartOverError
+from warren.errors import SinkError, SourceError, StartOverError
+from warren.machine.backoff import Backoff
 from warren.machine.memory import give_back
 
 log = structlog.get_logger()
 
-FIRST_BACKOFF_S = 1.0
-LONGEST_BACKOFF_S = 30.0
+BACKOFF = Backoff(1.0, 30.0)
 JOIN_S = 2.0
 TICK_S = 0.1
 HEALTHY_AFTER_S = 60.0
-"""A query that ran for so long starts again with the first backoff."""
+"""A query that ran for so long is started again soon."""
 
 
 LARGE_BATCH_BYTES = 4_000_000
@@ -118,17 +118,16 @@ class SupervisedQuery:
         self.health.state = QueryState.STOPPED
 
     def _supervise(self) -> None:
-        backoff_s = FIRST_BACKOFF_S
+        failures = 0
         while not self._stop.is_set():
             started_s = time.monotonic()
             error = self._run_once()
             if self._stop.is_set():
                 return
-            if time.monotonic() - started_s > HEALTHY_AFTER_S:
-                backoff_s = FIRST_BACKOFF_S
-            self._note_failure(error, backoff_s)
-            self._stop.wait(backoff_s * random.uniform(0.75, 1.25))
-            backoff_s = min(2 * backoff_s, LONGEST_BACKOFF_S)
+            failures = 1 if time.monotonic() - started_s > HEALTHY_AFTER_S else failures + 1
+            wait_s = BACKOFF.wait_s(failures, random.random())
+            self._note_failure(error, wait_s)
+            self._stop.wait(wait_s)
 
     def _run_once(self) -> str:
         """Run the query until it ends; what ended it."""
@@ -163,7 +162,9 @@ class SupervisedQuery:
         return (
             stream.writeStream.queryName(self.name)
             .foreachBatch(self._apply)
-            .option("checkpointLocation", str(self._checkpoint))
+            .option(
+                "checkpointLocation", self._checkpoint.absolute().as_uri()
+            )  # on this machine, whatever Spark runs on
             .trigger(processingTime=f"{int(self._trigger_s * 1000)} milliseconds")
             .start()
         )
@@ -176,12 +177,12 @@ class SupervisedQuery:
             del table
             give_back()
 
-    def _note_failure(self, error: str, backoff_s: float) -> None:
+    def _note_failure(self, error: str, wait_s: float) -> None:
         self.health.state = QueryState.RETRYING
         self.health.last_error = error
         self.health.restarts += 1
         self._plan.failed(error)
-        log.warning("query failed, starting it again", query=self.name, error=error, in_s=round(backoff_s, 1))
+        log.warning("query failed, starting it again", query=self.name, error=error, in_s=round(wait_s, 1))
 
 
 def _own_copy(source: type[DataSource], query: str) -> type[DataSource]:
@@ -194,7 +195,11 @@ def _own_copy(source: type[DataSource], query: str) -> type[DataSource]:
     return type(source.__name__, (source,), {"name": classmethod(lambda _: name)})
 
 
-_CAUSE = re.compile(r"^(?:[\w.]+\.)?(?P<kind>\w+(?:Error|Exception)): (?P<message>.+)$")
+_CAUSE = re.compile(r"^(?:Caused by: |: )?(?:[\w.]+\.)?(?P<kind>\w+(?:Error|Exception)): (?P<message>.+)$")
+
+
+_OURS = {one.__name__ for one in (SourceError, StartOverError, SinkError)}
+"""What these say is a sentence by itself."""
 
 
 def cause_of(error: BaseException) -> str:
@@ -203,5 +208,5 @@ def cause_of(error: BaseException) -> str:
     causes = [found for line in lines if (found := _CAUSE.match(line))]
     if causes:
         kind, message = causes[-1]["kind"], causes[-1]["message"]
-        return message if kind in (SourceError.__name__, StartOverError.__name__) else f"{kind}: {message}"
+        return message if kind in _OURS else f"{kind}: {message}"
     return (lines or [type(error).__name__])[0]

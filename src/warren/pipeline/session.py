@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
+from warren.errors import SetupError
 from warren.machine.java import find_java
 from warren.pipeline.archive import archive_options
+from warren.pipeline.environment import NAME, python_name
 
 _LOG_SETTINGS = """\
 status = off
@@ -31,6 +36,7 @@ rootLogger.appenderRef.file.ref = file
 """
 
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
 LOCAL = "local"
 SLOTS = 6
 """Tasks at once that are there for all clusters: two cores' worth of reading, and some for clusters that come later."""
@@ -38,13 +44,18 @@ SLOTS_A_CLUSTER = 2
 """A task that waits for brokers that do not answer takes a slot; each cluster has one for each of its sources."""
 
 
-def local_master(clusters: int) -> str:
-    """Spark in this process, with so many tasks at once that clusters that do not answer keep no other one waiting."""
-    return f"local[{SLOTS + SLOTS_A_CLUSTER * clusters}]"
+def local_master(clusters: int, sinks: int = 0) -> str:
+    """Spark in this process, with so many tasks at once that who does not answer keeps nobody else waiting."""
+    return f"local[{SLOTS + SLOTS_A_CLUSTER * clusters + sinks}]"
 
 
-def start_session(master: str, home: Path) -> SparkSession:
-    """Start Spark with its files under `home`."""
+def start_session(
+    master: str, home: Path, settings: Mapping[str, str] = NOTHING, environment: str = ""
+) -> SparkSession:
+    """Start Spark with its files under `home`; `settings` win over our own.
+
+    `environment` is a file that `warren pack` made, for executors that have no packages of ours.
+    """
     home.mkdir(parents=True, exist_ok=True)
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.home)
@@ -55,7 +66,29 @@ def start_session(master: str, home: Path) -> SparkSession:
         # All of Spark is on this machine: it need not be reachable, nor ask a name server who it is.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("SPARK_LOCAL_HOSTNAME", "localhost")
-    return _builder(master, home, java.version).getOrCreate()
+    else:
+        settings = {**_cluster_settings(environment), **settings}
+        os.environ["PYSPARK_PYTHON"] = settings.get("spark.pyspark.python", os.environ["PYSPARK_PYTHON"])
+    builder = _builder(master, home, java.version)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def _cluster_settings(environment: str) -> dict[str, str]:
+    """How our packages come to the executors; without a file they must have them at the same place as this machine."""
+    if not environment:
+        return {}
+    if not Path(environment).is_file():
+        message = f"There is no environment for the executors in {environment}."
+        raise SetupError(message, hint=f"`warren pack {environment}` makes it.")
+    # The same name must lead to our Python here, and to the executors' own there.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return {
+        "spark.archives": f"{Path(environment).resolve().as_uri()}#{NAME}",
+        "spark.executorEnv.PYTHONPATH": NAME,
+        "spark.pyspark.python": python_name(),
+    }
 
 
 def _with_startup(python_path: str) -> str:
@@ -108,6 +141,8 @@ def stop_session(spark: SparkSession, limit_s: float = 1.5) -> None:
     stopping = threading.Thread(target=spark.stop, name="stop Spark", daemon=True)
     stopping.start()
     stopping.join(limit_s)
+    if stopping.is_alive():
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a JVM that is ended breaks off what is asked of it
     if process is not None:
         process.stdin.close()  # the JVM ends with its standard input
         try:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from warren.clusters.progress import Polled
+from warren.clusters.state import ClusterState
 from warren.config.kafka_client import client_settings
 from warren.config.model import Config, Consumer, Tls
+from warren.kafka.clients import check_reachable
 from warren.places.looks import Mark
-from warren.progress import Polled
 from warren.sources.admin import AdminOptions, AdminSource
-from warren.sources.kafka import check_reachable
 from warren.sources.looking import LooksSource
 from warren.sources.storm import StormSource
 from warren.sources.zookeeper import ConsumersSource
 from warren.sources.zookeeper_tree import ZooKeeperOptions, ask_ensemble
 from warren.sources.zookeeper_wire import Login
-from warren.state import ClusterState
 
 if TYPE_CHECKING:
     from warren.pipeline.queries import QueryPlan

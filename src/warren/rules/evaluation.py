@@ -233,9 +233,24 @@ class Cause(NamedTuple):
     reason: str
 
 
+def _first_of_worst(windows: Windows, evaluation: Evaluation, code: int) -> int:
+    """The place of the worst partition of a group; of several that are alike the first by topic and number."""
+    worst = int(evaluation.worst[code])
+    name = str(evaluation.names[code])
+    for topic in windows.topics_of_group(name):
+        rows = windows.rows_of(name, topic)
+        place = np.searchsorted(evaluation.row, rows)  # rows are ascending
+        alike = (evaluation.status[place] == evaluation.status[worst]) & (
+            evaluation.lag[place] == evaluation.lag[worst]
+        )
+        if alike.any():
+            return int(place[alike.argmax()])
+    return worst
+
+
 def causes(windows: Windows, evaluation: Evaluation, codes: list[int], settings: Settings) -> list[Cause]:
     """Put into words what was found about some groups; the store must be as it was evaluated, but for new commits."""
-    place = evaluation.worst[codes]
+    place = np.array([_first_of_worst(windows, evaluation, code) for code in codes], np.int64)
     rows = evaluation.row[place]
     window = windows.rings.whole_windows(rows)
     found = []

@@ -68,11 +68,14 @@ class GroupSummary(NamedTuple):
 
 
 class GroupPage(NamedTuple):
-    """Part of a list. `matching` counts all groups that were selected, `by_status` all there are."""
+    """Part of a list. `matching` counts all groups that were selected; `by_status` and lag are of all there are."""
 
     now_ms: int
     matching: int
     by_status: dict[Status, int]
+    total_lag: int
+    lag_s: float
+    """The age of the oldest unread record; -1 if none is known."""
     groups: list[GroupSummary]
     unjudged: list[str]
     """Groups of which there are no offsets to judge them by: they come after all others, by name."""
@@ -101,10 +104,13 @@ def list_groups(
     codes = ordered[selection.offset : selection.offset + selection.limit].tolist()
     found = zip(codes, lag_s[codes].tolist(), causes(windows, evaluation, codes, settings), strict=True)
     counts = np.bincount(evaluation.group_status, minlength=Status.ERR + 1).tolist()
+    is_judged = evaluation.group_status > 0
     return GroupPage(
         now_ms=evaluation.now_ms,
         matching=len(wanted) + len(unjudged),
         by_status={status: counts[status] for status in (Status.OK, Status.WARN, Status.ERR)},
+        total_lag=int(np.maximum(evaluation.total_lag[is_judged], 0).sum()),
+        lag_s=float(lag_s[is_judged].max(initial=UNKNOWN)),
         groups=[_summary(windows, groups, evaluation, standings, _Found(*one)) for one in found],
         unjudged=unjudged[max(selection.offset - len(wanted), 0) :][: selection.limit - len(codes)],
     )

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from warren.model import Status
-from warren.rules.evaluation import Cause, Evaluation
-from warren.rules.rule import Rule
+from warren.rules.evaluation import Cause, Evaluation, causes
+from warren.rules.rule import Rule, Settings
 from warren.windows.store import Windows
 
 REMEMBERED_CHANGES = 1_000
@@ -69,6 +69,16 @@ class Standings:
                 turns.append(_Turn(name, code, known.status if known else Status.NOTFOUND, now))
         gone = [(name, known.status) for name, known in before.items() if known.status > Status.OK]
         return turns + [_Turn(name, -1, status, Status.NOTFOUND) for name, status in gone]
+
+
+def changes_of(windows: Windows, evaluation: Evaluation, standings: Standings, settings: Settings) -> list[Change]:
+    """Take what is said now; what changed, with the reasons."""
+    turns = standings.update(evaluation)
+    there = [turn.code for turn in turns if turn.code >= 0]
+    found = dict(zip(there, causes(windows, evaluation, there, settings), strict=True))
+    changes = [Change(evaluation.now_ms, one.group, one.was, one.now, found.get(one.code)) for one in turns]
+    standings.changes.extend(changes)
+    return changes
 
 
 def note_statuses(windows: Windows, evaluation: Evaluation) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from warren.model import Status
 from warren.rules.evaluation import Evaluation, ages_s, max_of_group
 from warren.windows.columns import UNKNOWN, Block, Int64, rows_of
 from warren.windows.head_history import Float64
 from warren.windows.store import Windows
+
+GROUP_STATUSES = (Status.OK, Status.WARN, Status.ERR)
 
 
 class Shown(NamedTuple):
@@ -48,6 +52,11 @@ class Survey(NamedTuple):
     evaluation: Evaluation
     committed: Int64
     """The newest committed offset, UNKNOWN where there is none."""
+    committed_ms: Int64
+    """When that was committed, 0 where nothing was."""
+    owner: Int64
+    """Who reads the partition, a place in `hosts`."""
+    hosts: list[str]
     lag_s: Float64
     """How old the first unread record is at the least, UNKNOWN where that is not known."""
     group_lag_s: Float64
@@ -90,7 +99,17 @@ def survey(windows: Windows, evaluation: Evaluation, shown: Shown) -> Survey:
         shown=shown,
         evaluation=evaluation,
         committed=committed[shown.place],
+        committed_ms=windows.newest_ms(evaluation.row[shown.place]),
+        owner=windows.labels.owner[evaluation.row[shown.place]].astype(np.int64),
+        hosts=[owner.host for owner in windows.owners.known],
         lag_s=lag_s[shown.place],
         group_lag_s=max_of_group(evaluation, lag_s)[shown.code],
         end=windows.heads.current(shown.head_row),
     )
+
+
+def groups_by_status(found: Survey, where: NDArray[np.bool_] | None = None) -> dict[Status, int]:
+    """How many groups are in each status; of some of them only if it is said which."""
+    status = found.evaluation.group_status[found.shown.code]
+    chosen = status if where is None else status[where]
+    return {one: int(np.count_nonzero(chosen == one)) for one in GROUP_STATUSES}

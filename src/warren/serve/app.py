@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
 from warren.config.model import Config
+from warren.history.service import History
 from warren.notify.service import Alerts
 from warren.serve import gojson
 from warren.serve.access import CHANGES, Access, Client, Permit, Refusal
@@ -32,6 +33,7 @@ from warren.serve.rendered import Rendered, RenderedAnswers
 from warren.serve.router import Found, Outcome, decode_path
 from warren.serve.v1.routes import Queries, make_v1
 from warren.serve.v3 import Clusters, LogLevel
+from warren.sinks.service import Sinks
 
 log = structlog.get_logger()
 
@@ -46,9 +48,11 @@ def make_app(
     *,
     log_level: LogLevel | None = None,
     alerts: Alerts | None = None,
+    sinks: Sinks | None = None,
+    history: History | None = None,
 ) -> Site:
     """The application; it reads `clusters`, which others fill, and asks for the configuration at each request."""
-    return Site(clusters, config, now_ms, queries, log_level, alerts=alerts)
+    return Site(clusters, config, now_ms, queries, log_level, alerts=alerts, sinks=sinks, history=history)
 
 
 class Exchange:
@@ -103,14 +107,23 @@ class Site:
         log_level: LogLevel | None,
         *,
         alerts: Alerts | None,
+        sinks: Sinks | None,
+        history: History | None,
     ) -> None:
         self.counts = RequestCounts()
         self._config = config
         self._now_ms = now_ms
         self._burrow = BurrowApi(clusters, config, now_ms, log_level)
-        self._v1 = make_v1(clusters, now_ms, queries, config, alerts)
+        self._v1 = make_v1(clusters, now_ms, queries, config, alerts, sinks=sinks, history=history)
         self._metrics = Metrics(
-            clusters, now_ms, queries, lambda: config().metrics, self.counts.snapshot, alerts=alerts
+            clusters,
+            now_ms,
+            queries,
+            lambda: config().metrics,
+            self.counts.snapshot,
+            alerts=alerts,
+            sinks=sinks,
+            history=history,
         )
         self._rendered = RenderedAnswers(clusters)
         self._kitchen = Kitchen()

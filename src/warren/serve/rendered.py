@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from warren.clusters.state import ClusterState
 from warren.config.model import Config
-from warren.state import ClusterState
 
 FRESH_MS = 1_000
 """Verdicts change with time alone."""

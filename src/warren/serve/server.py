@@ -40,6 +40,12 @@ class HttpListener:
         self._thread: threading.Thread | None = None
 
     @property
+    def port(self) -> int:
+        """The one that was taken, also where the configuration leaves it open."""
+        port: int = self._socket.getsockname()[1]
+        return port
+
+    @property
     def url(self) -> str:
         """Where it can be reached."""
         host, port = self._socket.getsockname()[:2]

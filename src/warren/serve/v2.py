@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
+from warren.clusters.state import ClusterState
 from warren.config.model import Cluster, Config
 from warren.model import Status
 from warren.rules.verdict import GroupVerdict, PartitionVerdict
@@ -17,7 +18,6 @@ from warren.serve.answer import JSON, Answer
 from warren.serve.bodies import Body
 from warren.serve.router import Found, Route
 from warren.serve.v3 import Clusters
-from warren.state import ClusterState
 from warren.windows.rings import Entry
 
 T = TypeVar("T")

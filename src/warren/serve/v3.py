@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, NoReturn, Protocol
 
+from warren.clusters.state import ClusterState
 from warren.config.model import Config
 from warren.serve import bodies, config_bodies
 from warren.serve.answer import Answer, json_answer, page
 from warren.serve.router import Found, Route
-from warren.state import ClusterState
 
 Clusters = Mapping[str, ClusterState]
 

@@ -24,8 +24,8 @@ from pyspark.sql.types import StructType
 from warren.errors import SourceError
 from warren.groups.derived import GroupState
 from warren.groups.views import GroupType, GroupView, Member, Partition
+from warren.kafka.clients import REQUEST_TIMEOUT_S, ClientConfig, kafka_errors, process_admin, right
 from warren.patterns import GroupFilter
-from warren.sources.kafka import REQUEST_TIMEOUT_S, ClientConfig, kafka_errors, process_admin, right
 from warren.sources.looking import LooksReader, LooksSource
 from warren.sources.picture import NOT_READABLE, BadNode, Commit, Picture
 from warren.windows.rows import Unreadable

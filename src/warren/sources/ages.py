@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from confluent_kafka import TopicPartition
 
-from warren.sources.kafka import ClientConfig, kafka_errors, make_consumer
+from warren.kafka.clients import ClientConfig, kafka_errors, make_consumer
 
 POLL_S = 0.2
 

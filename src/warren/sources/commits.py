@@ -19,9 +19,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
 from warren.errors import StartOverError
-from warren.machine.memory import give_back
-from warren.sources.folding import BatchProgress, Folder, FoldSettings
-from warren.sources.kafka import (
+from warren.kafka.clients import (
     EARLIEST,
     LATEST,
     ClientConfig,
@@ -30,6 +28,8 @@ from warren.sources.kafka import (
     process_consumer,
     topic_id_of,
 )
+from warren.machine.memory import give_back
+from warren.sources.folding import BatchProgress, Folder, FoldSettings
 from warren.sources.planning import SMALL_BATCH_RECORDS, Range, balanced, limited_ends, ranges_between
 from warren.sources.reading import worker_reader
 from warren.windows.rows import COMMIT_ROWS

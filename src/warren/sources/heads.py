@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
-from warren.sources.kafka import ClientConfig
+from warren.kafka.clients import ClientConfig
 from warren.sources.observing import KafkaBrokers, Observer
 from warren.windows.rows import HEAD_ROWS
 

@@ -6,7 +6,7 @@ import time
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from warren.sources.kafka import GROUP_REFUSED, ClientConfig, kafka_errors, make_consumer, right
+from warren.kafka.clients import GROUP_REFUSED, ClientConfig, kafka_errors, make_consumer, right
 
 LIMIT_S = 2.0
 POLL_S = 0.2

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import pyarrow as pa
 
 from warren.errors import SourceError
-from warren.sources.kafka import (
+from warren.kafka.clients import (
     EARLIEST,
     LATEST,
     REQUEST_TIMEOUT_S,

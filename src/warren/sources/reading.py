@@ -14,7 +14,7 @@ import numpy as np
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from warren.errors import SourceError
-from warren.sources.kafka import GROUP_REFUSED, ClientConfig, Kept, kafka_errors, make_consumer, right
+from warren.kafka.clients import GROUP_REFUSED, ClientConfig, Kept, kafka_errors, make_consumer, right
 from warren.sources.planning import Range
 from warren.windows.columns import Int64
 

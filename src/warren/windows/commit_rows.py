@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ class CommitRows(NamedTuple):
     order: Int64
     tombstone: Bool
     incarnation: Int64 | None = None
+    source_partitions: Sequence[int] = ()
+    """Of each of `pairs` the partition of the offsets topic that its commits lie in; empty if they lie in none."""
 
     def take(self, keep: Bool | Int64) -> CommitRows:
         """Only some of the rows."""
@@ -37,6 +40,7 @@ class CommitRows(NamedTuple):
             self.order[keep],
             self.tombstone[keep],
             None if self.incarnation is None else self.incarnation[keep],
+            self.source_partitions,
         )
 
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warren.codec.commits import incarnation_of
 from warren.windows.columns import UNKNOWN, Block, BlockAllocator, Bool, Int64, grown, packed
@@ -34,6 +35,9 @@ COLUMNS = (
     "marks_from",
     "marks_end",
 )
+
+KEPT_HEADS = ("log_start", "last_stable", "held_since_ms", "has_leader", "marks_from", "marks_end")
+"""What is known of a partition besides its ends, and cannot be told from anything else."""
 
 NOT_TOLD: Int64 = np.array([UNKNOWN], np.int64)
 ALL_LED: Bool = np.array([True])
@@ -149,15 +153,17 @@ class Heads:
         self.topic_ids.update(topic_ids)
         self.id_seen_ms.update(dict.fromkeys(topic_ids, at_ms))
 
-    def restore(self, end: Int64, observed_ms: Int64, log_start: Int64) -> None:
-        """Take back what was written down of the adopted rows: `[slots, rows]`, in any order of slots."""
+    def restore(self, end: Int64, observed_ms: Int64, kept: Mapping[str, NDArray[np.generic]]) -> None:
+        """Take back what was written down of the adopted rows: `[slots, rows]`, in any order of slots; and what of
+        `KEPT_HEADS` there is."""
         rows = np.arange(end.shape[1])
         newest_last = np.argsort(observed_ms, axis=0, kind="stable")[-self.intervals :]
         slots = len(newest_last)
         self.end[:slots, : len(rows)] = np.take_along_axis(end, newest_last, axis=0)
         self.observed_ms[:slots, : len(rows)] = np.take_along_axis(observed_ms, newest_last, axis=0)
         self.newest[: len(rows)] = max(slots - 1, 0)
-        self.log_start[: len(rows)] = log_start
+        for name, column in kept.items():
+            getattr(self, name)[: len(rows)] = column
         self.lowest_end[: len(rows)] = self._lowest(rows)
 
     def pack(self) -> bool:

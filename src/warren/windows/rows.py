@@ -199,6 +199,7 @@ def _commits(table: pa.Table, applied: dict[int, int]) -> CommitRows:
         order=_items(table, "order"),
         tombstone=np.repeat(_numbers(table, "kind") == RowKind.TOMBSTONE, lengths),
         incarnation=_incarnations(table, lengths),
+        source_partitions=_numbers(table, "source_partition", UNKNOWN).tolist(),
     )
     fresh = rows.order >= np.repeat(_applied_positions(table, applied), lengths)
     return rows if fresh.all() else rows.take(fresh)

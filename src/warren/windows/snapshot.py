@@ -1,4 +1,4 @@
-"""Windows as Arrow tables, and back: what a snapshot file is made of. Pure: the file itself is `snapshots.py`'s.
+"""Windows as Arrow tables, and back: what a snapshot file is made of. Pure; files are `clusters/snapshots.py`'s.
 
 The rings of a large store cannot be copied in one go without stopping everybody for seconds. So their rows are copied
 in chunks, and while the file is written `Rings.touched` gathers the rows that changed after they were copied; these
@@ -67,7 +67,6 @@ class Staging:
         places = rings.all_places(rows)
         for name, column in self._entry.items():
             np.take(getattr(rings, name), places, out=column[:, :n])
-        rings.touched[rows] = False
         arrays = [pa.array(column[:n]) for column in self._row.values()]
         arrays += [pa.array(slot[:n]) for column in self._entry.values() for slot in column]
         return pa.RecordBatch.from_arrays(arrays, schema=ring_schema(rings.intervals))
@@ -175,7 +174,8 @@ def restore_names(windows: Windows, names: dict[str, pa.Table]) -> None:
         if row["topic_id"] is not None:
             heads.see_ids({row["topic"]: row["topic_id"]}, row["id_seen_ms"])
     used = table.slice(0, heads.used_rows)  # free rows at the end are not taken over
-    heads.restore(_slots(used, "end"), _slots(used, "observed_ms"), used["log_start"].to_numpy())
+    kept = {"log_start": used["log_start"].to_numpy()}  # leaders and transactions may be others after a restart
+    heads.restore(_slots(used, "end"), _slots(used, "observed_ms"), kept)
     _restore_history(heads.history, names["history"], heads.used_rows)
     _restore_history(heads.log_start_history, names["log_start_history"], heads.used_rows)
     for row in names["owners"].to_pylist():

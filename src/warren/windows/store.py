@@ -272,6 +272,10 @@ class Windows:
             current_lag=np.where(known, np.maximum(head - newest, 0), 0),
         )
 
+    def newest_ms(self, at: Int64) -> Int64:
+        """When the newest commit of each row was made, 0 where there is none."""
+        return np.where(self.rings.count[at] > 0, self.rings.timestamp_ms[self.rings.newest_places(at)], 0)
+
     def partitions(self, at: Int64, outline: Outline) -> Partitions:
         """The same rows with their windows."""
         return Partitions(

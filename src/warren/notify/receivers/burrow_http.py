@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from warren.errors import UnsendableError
 from warren.notify.events import Event, Turn
-from warren.notify.receivers.contract import UnsendableError
-from warren.notify.receivers.web import DEFAULTS, Request, WebSettings
 from warren.notify.receivers.webhook import WebReceiver
 from warren.notify.words import readable
+from warren.webclient.client import DEFAULTS, Request, WebSettings
 
 Render = Callable[[Event], str]
 

@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from warren.errors import WarrenError
 from warren.notify.events import Event
-from warren.notify.receivers.hiding import Hider
+from warren.webclient.hiding import Hider
 
 MESSAGE = TypeVar("MESSAGE")
 
@@ -41,10 +41,6 @@ def retry(reason: str, after_s: float | None = None) -> Outcome:
 def permanent(reason: str) -> Outcome:
     """It will not arrive however often it is sent."""
     return Outcome(Result.PERMANENT, reason)
-
-
-class UnsendableError(WarrenError):
-    """No message can be made of an event; it would be the same the next time."""
 
 
 class Receiver(ABC, Generic[MESSAGE]):

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
+from warren.errors import SourceError
+from warren.kafka.clients import library_settings, secrets_of
 from warren.notify.events import Event
 from warren.notify.receivers.contract import DELIVERED, Outcome, Receiver, permanent, retry
 from warren.notify.receivers.webhook import as_json
-
-SECRET_SETTINGS = ("password", "secret", "key.pem", "jaas", "token")
 
 FLUSH_MARGIN_S = 5.0
 """The library gives up by itself before."""
@@ -69,6 +69,8 @@ class Kafka(Receiver[list[Record]]):
             producer.flush(self._settings.timeout_s + FLUSH_MARGIN_S)
         except KafkaException as error:
             results.append(error.args[0])
+        except SourceError as error:  # Amazon's package is missing
+            return retry(str(error))
         errors = [error for error in results if error is not None]
         return DELIVERED if len(results) == len(message) and not errors else self._failed(errors)
 
@@ -85,8 +87,7 @@ class Kafka(Receiver[list[Record]]):
 
     def secrets(self) -> Iterable[str]:
         """What librdkafka has in settings that sound like it."""
-        found = self._settings.client.items()
-        return [str(value) for name, value in found if any(word in name for word in SECRET_SETTINGS)]
+        return secrets_of(self._settings.client)
 
     def close(self) -> None:
         """Drop what was not sent; it is in the outbox."""
@@ -106,7 +107,7 @@ class Kafka(Receiver[list[Record]]):
                 "log_level": 0,
                 "error_cb": lambda error: None,  # else it writes to standard error what is told in the end anyway
             }
-            self._producer = Producer({**ours, **self._settings.client})
+            self._producer = Producer({**library_settings(self._settings.client), **ours})
         return self._producer
 
     def _failed(self, errors: Sequence[KafkaError]) -> Outcome:

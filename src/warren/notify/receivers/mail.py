@@ -18,13 +18,13 @@ from hashlib import sha256
 from ipaddress import ip_address
 from typing import NamedTuple
 
-from warren.errors import ConfigError
+from warren.errors import ConfigError, UnsendableError
 from warren.notify.events import Event, Turn
-from warren.notify.receivers.connection import SYSTEM, Deadline, Trust, cut_off_at
-from warren.notify.receivers.contract import DELIVERED, Outcome, Receiver, Result, UnsendableError, permanent, retry
-from warren.notify.receivers.hiding import secrets_of_login
-from warren.notify.receivers.web import told
+from warren.notify.receivers.contract import DELIVERED, Outcome, Receiver, Result, permanent, retry
 from warren.notify.words import one_line, readable
+from warren.webclient.client import told
+from warren.webclient.connection import SYSTEM, Deadline, Trust, cut_off_at
+from warren.webclient.hiding import secrets_of_login
 
 CONNECT_S = 10.0
 TLS_AT_ONCE = 465

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from warren.notify import words
 from warren.notify.events import Event, Turn
-from warren.notify.receivers.web import DEFAULTS, Request, WebSettings
 from warren.notify.receivers.webhook import WebReceiver, as_json
+from warren.webclient.client import DEFAULTS, Request, WebSettings
 
 MESSAGE_LENGTH = 130
 ALIAS_LENGTH = 512

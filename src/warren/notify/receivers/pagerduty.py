@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from warren.notify import words
 from warren.notify.events import Event, Turn
-from warren.notify.receivers.web import DEFAULTS, Request, WebSettings
 from warren.notify.receivers.webhook import WebReceiver, as_json
+from warren.webclient.client import DEFAULTS, Request, WebSettings
 
 SUMMARY_LENGTH = 1024
 KEY_LENGTH = 255

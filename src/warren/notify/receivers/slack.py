@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from warren.notify import words
 from warren.notify.events import Event
-from warren.notify.receivers.hiding import secrets_of_url
-from warren.notify.receivers.web import DEFAULTS, Request, WebSettings
 from warren.notify.receivers.webhook import WebReceiver, as_json
+from warren.webclient.client import DEFAULTS, Request, WebSettings
+from warren.webclient.hiding import secrets_of_url
 
 Block = dict[str, object]
 

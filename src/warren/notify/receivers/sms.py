@@ -8,9 +8,9 @@ from urllib.parse import quote, urlencode
 
 from warren.notify import words
 from warren.notify.events import Event
-from warren.notify.receivers.hiding import secrets_of_login
-from warren.notify.receivers.web import DEFAULTS, Request, WebSettings
 from warren.notify.receivers.webhook import WebReceiver
+from warren.webclient.client import DEFAULTS, Request, WebSettings
+from warren.webclient.hiding import secrets_of_login
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from html import escape
 from warren.notify import words
 from warren.notify.events import Event
 from warren.notify.receivers.contract import Outcome, Result
-from warren.notify.receivers.web import DEFAULTS, MAX_RETRY_AFTER_S, Answer, Request, WebSettings
 from warren.notify.receivers.webhook import WebReceiver, as_json
+from warren.webclient.client import DEFAULTS, MAX_RETRY_AFTER_S, Answer, Request, WebSettings
 
 MESSAGE_LENGTH = 4096
 VALUE_LENGTHS = (300, 80)

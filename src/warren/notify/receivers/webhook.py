@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from warren.notify.receivers.contract import DELIVERED, Outcome, Receiver
-from warren.notify.receivers.web import Answer, Request, WebClient, WebSettings
+from warren.notify.receivers.contract import DELIVERED, Outcome, Receiver, retry
+from warren.notify.receivers.meaning import meaning
 from warren.notify.words import readable
+from warren.webclient.client import Answer, Request, UnreachableError, WebClient, WebSettings
+from warren.webclient.hiding import Hider, secrets_of_url
 
 
 class WebReceiver(Receiver[Request | None]):
@@ -21,7 +23,12 @@ class WebReceiver(Receiver[Request | None]):
         """One request; None is delivered as it is."""
         if message is None:
             return DELIVERED
-        return self._client.post(message, key, self.meaning)
+        hider = Hider([*self._web.secrets(), *secrets_of_url(message.url)])
+        try:
+            answer = self._client.exchange(message, {"Idempotency-Key": key})
+        except UnreachableError as error:
+            return retry(hider.hide(str(error)))
+        return self.meaning(answer, meaning(answer, hider))
 
     def meaning(self, answer: Answer, outcome: Outcome) -> Outcome:
         """What an answer means here, after what it means everywhere."""

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 import numpy as np
-import structlog
-from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
 from warren import __version__
+from warren.clusters.state import ClusterState
+from warren.health import (
+    PROCESS,
+    AlertHealth,
+    ClusterHealth,
+    QueryHealth,
+    age_s,
+    alert_health,
+    cluster_health,
+    is_running,
+)
+from warren.history.service import History, HistoryHealth
 from warren.model import Status
 from warren.notify.outbox import Results
 from warren.notify.service import Alerts
+from warren.rules.survey import groups_by_status
 from warren.serve.metrics.columns import Told
 from warren.serve.metrics.formats import Format
-from warren.serve.v1.answers import QueryHealth
-from warren.state import ClusterState
+from warren.sinks.courier import SinkHealth
+from warren.sinks.service import Sinks
 
-log = structlog.get_logger()
-
-Values = Mapping[tuple[str, ...], float]
-"""By the values of the labels."""
-
-GROUP_STATUSES = (Status.OK, Status.WARN, Status.ERR)
+Values = Mapping[tuple[str, ...], float | None]
+"""By the values of the labels; what is None is not told."""
 
 
 class RequestTotals(Protocol):
@@ -45,23 +52,29 @@ class Health:
         queries: Callable[[], Mapping[str, QueryHealth]],
         requests: Callable[[], RequestTotals],
         alerts: Alerts | None = None,
+        sinks: Sinks | None = None,
+        history: History | None = None,
     ) -> None:
         self._alerts = alerts
+        self._sinks = sinks
+        self._history = history
         self._queries = queries
         self._requests = requests
-        self._process = ProcessCollector(registry=None)
 
     def text(self, states: Mapping[str, ClusterState], told: Mapping[str, Told], chosen: Format, now_ms: int) -> bytes:
         """All families, and what a format wants at the end of a page."""
+        clusters = {name: cluster_health(state, told[name].survey, now_ms=now_ms) for name, state in states.items()}
         families = [
             _gauge("warren_build_info", "Which Warren this is.", ["version"], {(__version__,): 1}),
-            *_of_clusters(states, now_ms),
-            *_of_groups(told),
-            *_of_reading(states, now_ms),
+            *_of_clusters(clusters),
+            *_of_groups(clusters, told),
+            *_of_reading(clusters),
             *_of_queries(self._queries()),
             *_of_requests(self._requests()),
-            *(_of_alerts(self._alerts, states) if self._alerts else ()),
-            *self._process.collect(),
+            *(_of_alerts(alert_health(self._alerts), clusters) if self._alerts else ()),
+            *(_of_sinks(self._sinks.health(), now_ms) if self._sinks else ()),
+            *(_of_history(self._history.health, now_ms) if self._history and self._history.health.path else ()),
+            *PROCESS.collect(),
         ]
         return _text(families, chosen)
 
@@ -83,36 +96,36 @@ def _text(families: list[Metric], chosen: Format) -> bytes:
     return generate_latest(registry)
 
 
-def _of_clusters(states: Mapping[str, ClusterState], now_ms: int) -> Iterator[Metric]:
+def _of_clusters(clusters: Mapping[str, ClusterHealth]) -> Iterator[Metric]:
     yield _gauge(
         "warren_cluster_ready",
         "Whether answers about the cluster are worth reading.",
         ["cluster"],
-        {(name,): state.is_ready for name, state in states.items()},
+        {(name,): one.is_ready for name, one in clusters.items()},
     )
     yield _gauge(
         "warren_cluster_reachable",
         "Whether the cluster can be read.",
         ["cluster"],
-        {(name,): state.unreachable is None for name, state in states.items()},
+        {(name,): one.is_reachable for name, one in clusters.items()},
     )
     yield _gauge(
         "warren_snapshot_age_seconds",
         "Time since the newest snapshot of the cluster was written.",
         ["cluster"],
-        {(name,): _age_s(state.saved_ms, now_ms) for name, state in states.items() if state.saved_ms},
+        {(name,): one.snapshot_age_s for name, one in clusters.items()},
     )
 
 
-def _of_groups(told: Mapping[str, Told]) -> Iterator[Metric]:
-    counts = {name: _by_status(one, np.ones(len(one.survey.shown.code), np.bool_)) for name, one in told.items()}
-    yield _gauge("warren_groups", "Groups by their status.", ["cluster", "status"], _flat(counts))
+def _of_groups(clusters: Mapping[str, ClusterHealth], told: Mapping[str, Told]) -> Iterator[Metric]:
+    counts = {name: one.groups for name, one in clusters.items()}
+    yield _gauge("warren_groups", "Groups by their status.", ["cluster", "status"], _by_status(counts))
     others = {name: ~one.choice.groups for name, one in told.items() if one.choice.groups is not None}
     yield _gauge(
         "warren_other_groups",
         "Groups that have no lines of their own, by their status.",
         ["cluster", "status"],
-        _flat({name: _by_status(told[name], where) for name, where in others.items()}),
+        _by_status({name: groups_by_status(told[name].survey, where) for name, where in others.items()}),
     )
     yield _gauge(
         "warren_other_groups_lag_records",
@@ -122,21 +135,20 @@ def _of_groups(told: Mapping[str, Told]) -> Iterator[Metric]:
     )
 
 
-def _by_status(told: Told, where: np.ndarray) -> dict[Status, int]:
-    status = told.survey.evaluation.group_status[told.survey.shown.code][where]
-    return {one: int(np.count_nonzero(status == one)) for one in GROUP_STATUSES}
-
-
 def _total_lag(told: Told) -> np.ndarray:
     return told.survey.evaluation.total_lag[told.survey.shown.code]
 
 
-def _flat(counts: Mapping[str, Mapping[Status, int]]) -> Values:
+def _by_status(counts: Mapping[str, Mapping[Status, int]]) -> Values:
     return {(name, status.name): count for name, one in counts.items() for status, count in one.items()}
 
 
-def _of_reading(states: Mapping[str, ClusterState], now_ms: int) -> Iterator[Metric]:
-    read = {(name, module): one for name, state in states.items() for module, one in state.read().items()}
+def _flat(counts: Mapping[str, Mapping[str, int]]) -> Values:
+    return {(name, label): count for name, one in counts.items() for label, count in sorted(one.items())}
+
+
+def _of_reading(clusters: Mapping[str, ClusterHealth]) -> Iterator[Metric]:
+    read = {(name, module): one for name, of in clusters.items() for module, one in of.modules.items()}
     labels = ["cluster", "consumer"]
     yield _counter(
         "warren_offsets_read_records",
@@ -151,35 +163,32 @@ def _of_reading(states: Mapping[str, ClusterState], now_ms: int) -> Iterator[Met
         "warren_batch_age_seconds",
         "Time since the last batch was planned; where nobody commits there are no batches.",
         labels,
-        {at: _age_s(one.planned_ms, now_ms) for at, one in read.items() if one.planned_ms},
+        {at: one.batch_age_s for at, one in read.items()},
     )
     yield _gauge(
         "warren_offsets_delay_seconds",
         "Time since the moment up to which every partition of the offsets topic has been read.",
         labels,
-        {at: _age_s(one.until_ms, now_ms) for at, one in read.items() if one.until_ms},
+        {at: one.delay_s for at, one in read.items()},
     )
     yield _gauge(
         "warren_offsets_behind_records",
         "Records of the offsets topic that are known to be unread.",
         ["cluster"],
-        {(name,): state.behind_records for name, state in states.items()},
+        {(name,): one.behind_records for name, one in clusters.items()},
     )
-    yield _stale(states, now_ms)
+    yield _gauge(
+        "warren_offsets_stale_partitions",
+        "Partitions of the offsets topic of which nothing new is known, by what keeps it.",
+        ["cluster", "reason"],
+        _flat({name: one.stale_partitions for name, one in clusters.items()}),
+    )
     yield _counter(
         "warren_undecodable_records",
         "Records of the offsets topic that could not be decoded, by kind.",
         ["cluster", "kind"],
-        {(name, kind): count for name, state in states.items() for kind, count in sorted(state.skipped().items())},
+        _flat({name: one.undecodable_records for name, one in clusters.items()}),
     )
-
-
-def _stale(states: Mapping[str, ClusterState], now_ms: int) -> Metric:
-    found = {name: state.staleness(now_ms=now_ms) for name, state in states.items()}
-    values: dict[tuple[str, ...], float] = {(name, "transaction"): len(one.held) for name, one in found.items()}
-    values |= {(name, "unread"): len(one.since_ms) - len(one.held) for name, one in found.items()}
-    says = "Partitions of the offsets topic of which nothing new is known, by what keeps it."
-    return _gauge("warren_offsets_stale_partitions", says, ["cluster", "reason"], values)
 
 
 def _of_queries(queries: Mapping[str, QueryHealth]) -> Iterator[Metric]:
@@ -187,7 +196,7 @@ def _of_queries(queries: Mapping[str, QueryHealth]) -> Iterator[Metric]:
         "warren_query_running",
         "Whether a query of the pipeline runs.",
         ["query"],
-        {(name,): health.state == "running" for name, health in sorted(queries.items())},
+        {(name,): is_running(health) for name, health in sorted(queries.items())},
     )
     yield _counter(
         "warren_query_restarts",
@@ -207,20 +216,18 @@ def _of_requests(requests: RequestTotals) -> Iterator[Metric]:
     yield _counter("warren_http_request_seconds", "Time that answering them took.", labels, seconds)
 
 
-def _of_alerts(alerts: Alerts, states: Mapping[str, ClusterState]) -> Iterator[Metric]:
-    yield _gauge("warren_leader", "Whether this Warren is the one that sends.", [], {(): alerts.leader.is_leader})
-    try:
-        results, is_open = alerts.health(), alerts.incidents.count_open()
-    except sqlite3.Error as error:  # lags are told all the same; these families are missing, which is no 0
-        log.error("how the notifiers are doing is not known", error=str(error))
-        return
-    yield _gauge(
-        "warren_incidents_open",
-        "Groups with an open incident.",
-        ["cluster"],
-        {(name,): is_open.get(name, 0) for name in states},
-    )
-    yield from _of_notifiers(results)
+def _of_alerts(alerts: AlertHealth, clusters: Iterable[str]) -> Iterator[Metric]:
+    """Lags are told also if the database fails; the families that are of it are missing then, which is no 0."""
+    yield _gauge("warren_leader", "Whether this Warren is the one that sends.", [], {(): alerts.is_leader})
+    if alerts.open_incidents is not None:
+        yield _gauge(
+            "warren_incidents_open",
+            "Groups with an open incident.",
+            ["cluster"],
+            {(name,): alerts.open_incidents.get(name, 0) for name in clusters},
+        )
+    if alerts.notifiers is not None:
+        yield from _of_notifiers(alerts.notifiers)
 
 
 def _of_notifiers(results: Mapping[str, Results]) -> Iterator[Metric]:
@@ -242,8 +249,53 @@ def _of_notifiers(results: Mapping[str, Results]) -> Iterator[Metric]:
     )
 
 
-def _age_s(then_ms: int, now_ms: int) -> float:
-    return max(now_ms - then_ms, 0) / 1000
+def _of_sinks(sinks: Mapping[str, SinkHealth], now_ms: int) -> Iterator[Metric]:
+    counts: dict[tuple[str, ...], float] = {}
+    for name, one in sinks.items():
+        counts |= {(name, "sent"): one.sent_points, (name, "refused"): one.refused_points}
+        counts |= {(name, "dropped"): one.dropped_points}
+    yield _counter(
+        "warren_sink_points",
+        "Points by what became of them: sent, refused by the receiver, dropped since too many waited.",
+        ["sink", "result"],
+        counts,
+    )
+    gauges = (
+        (
+            "warren_sink_up",
+            "Whether the last attempt to write to a sink was a good one.",
+            lambda one: not one.is_failing,
+        ),
+        ("warren_sink_waiting_points", "Points that are not written yet.", lambda one: one.waiting_points),
+        ("warren_sink_waiting_bytes", "What they take on disk.", lambda one: one.waiting_bytes),
+        (
+            "warren_sink_waiting_seconds",
+            "Age of the oldest points that are not written yet, 0 when there are none.",
+            lambda one: age_s(one.oldest_ms or 0, now_ms) or 0,
+        ),
+    )
+    for family, says, value in gauges:
+        yield _gauge(family, says, ["sink"], {(name,): value(one) for name, one in sinks.items()})
+    yield _counter(
+        "warren_sink_failed_attempts",
+        "Attempts to write to a sink that have failed.",
+        ["sink"],
+        {(name,): one.failed_attempts for name, one in sinks.items()},
+    )
+
+
+def _of_history(health: HistoryHealth, now_ms: int) -> Iterator[Metric]:
+    yield _counter("warren_history_commits", "Commits that were put into the history.", [], {(): health.commits})
+    yield _counter("warren_history_lost_seconds", "Seconds of which nothing was kept.", [], {(): health.lost_pages})
+    written_s = age_s(health.flushed_ms, now_ms) or 0
+    gauges = {
+        "warren_history_up": ("Whether the last attempt to write the history was a good one.", not health.last_error),
+        "warren_history_files": ("Files that the history consists of.", health.files),
+        "warren_history_waiting_bytes": ("What waits on this disk to be put into it.", health.spooled_bytes),
+        "warren_history_written_seconds": ("Since it was written last, 0 before the first time.", written_s),
+    }
+    for name, (says, value) in gauges.items():
+        yield _gauge(name, says, [], {(): value})
 
 
 def _gauge(name: str, says: str, labels: list[str], values: Values) -> Metric:
@@ -256,5 +308,6 @@ def _counter(name: str, says: str, labels: list[str], values: Values) -> Metric:
 
 def _filled(family: GaugeMetricFamily | CounterMetricFamily, values: Values) -> Metric:
     for labels, value in values.items():
-        family.add_metric(labels, value)
+        if value is not None:
+            family.add_metric(labels, value)
     return family

@@ -12,14 +12,16 @@ from isal import isal_zlib
 from starlette.requests import Request
 from starlette.responses import Response
 
+from warren.clusters.state import ClusterState
 from warren.config.model import Metrics as Settings
+from warren.health import QueryHealth
+from warren.history.service import History
 from warren.notify.service import Alerts
 from warren.rules.survey import Survey
 from warren.serve.metrics.columns import Labels, Told, labels_of, pages, worst
 from warren.serve.metrics.formats import Format, accepts_gzip, chosen_format
 from warren.serve.metrics.health import Health, RequestTotals
-from warren.serve.v1.answers import QueryHealth
-from warren.state import ClusterState
+from warren.sinks.service import Sinks
 
 FRESH_MS = 1_000
 """A page is good for so long, if nothing came or went: several Prometheus servers often ask at once."""
@@ -61,11 +63,13 @@ class Metrics:
         requests: Callable[[], RequestTotals] = dict,
         *,
         alerts: Alerts | None = None,
+        sinks: Sinks | None = None,
+        history: History | None = None,
     ) -> None:
         self._clusters = clusters
         self._now_ms = now_ms
         self._settings = settings
-        self._health = Health(queries, requests, alerts)
+        self._health = Health(queries, requests, alerts, sinks, history)
         self._labels: dict[tuple[str, bool], Labels] = {}
         self._kept: _Kept | None = None
         self._lock = threading.Lock()

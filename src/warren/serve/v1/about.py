@@ -13,12 +13,12 @@ from pydantic import JsonValue, TypeAdapter
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from warren import __version__
+from warren.clusters.state import ClusterState
 from warren.config.effective import MASK, sections
 from warren.config.model import Config
 from warren.serve.v1 import answers
 from warren.serve.v1.endpoints import add_get
 from warren.serve.v1.models import Time, says
-from warren.state import ClusterState
 
 PACKAGES = {"PySpark": "pyspark", "confluent-kafka": "confluent-kafka", "NumPy": "numpy", "Arrow": "pyarrow"}
 _AS_JSON: TypeAdapter[object] = TypeAdapter(object)

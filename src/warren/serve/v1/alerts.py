@@ -11,6 +11,7 @@ from uuid import uuid4
 from fastapi import Body, FastAPI, Path, Query, Request
 from pydantic import AfterValidator
 
+from warren.clusters.state import ClusterState
 from warren.config.model import Config
 from warren.notify.book import Wanted
 from warren.notify.incidents import Incident
@@ -29,7 +30,6 @@ from warren.serve.v1.errors import (
     notifier_not_found,
     silence_not_found,
 )
-from warren.state import ClusterState
 
 ConfigNow = Callable[[], Config]
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Protocol, TypedDict
+from typing import TypedDict
 
+from warren.clusters.progress import Staleness
+from warren.clusters.state import ClusterState
 from warren.groups.views import GroupType, GroupView, Member
+from warren.health import QueryHealth
 from warren.model import Status
-from warren.progress import Staleness
 from warren.rules import evaluation, listing, standing
 from warren.rules.verdict import GroupVerdict, PartitionVerdict
 from warren.serve.v1 import models
 from warren.serve.v1.words import ChangeStatus, GroupStatus, GroupTypeName, PartitionStatus, RuleSetName
-from warren.state import ClusterState
 from warren.windows.labels import NOBODY, Owner
 from warren.windows.rings import Entry
 from warren.windows.rows import Poison
@@ -33,19 +34,6 @@ HELD = (
 UNREAD = "The group's partition of the offsets topic has not been read since then."
 NOT_LOOKED_AT = "The place where the group commits could not be read since then."
 RESTORED = "Warren was started again, and what has come since its last snapshot is not read yet."
-
-
-class QueryHealth(Protocol):
-    """How a query of the pipeline is doing; the pipeline has the real one, which needs Spark."""
-
-    @property
-    def state(self) -> str: ...
-
-    @property
-    def last_error(self) -> str: ...
-
-    @property
-    def restarts(self) -> int: ...
 
 
 # -- clusters and pipeline -------------------------------------------------------------------------------------------
@@ -77,6 +65,8 @@ def cluster(state: ClusterState, health: Mapping[str, QueryHealth], *, now_ms: i
         "evaluated_at": time(page.now_ms),
         "group_count": sum(page.by_status.values()),
         "groups_by_status": _status_counts(page.by_status),
+        "total_lag": page.total_lag,
+        "lag_seconds": rounded(page.lag_s) if page.lag_s >= 0 else None,
         "topic_count": len(state.topics()),
         "unseen_topics": state.unseen_topics(),
         "undecodable_records": state.skipped(),

@@ -145,6 +145,8 @@ class Cluster(Judged):
     clock_skew_seconds: Annotated[float, says("The brokers' clock less Warren's.")]
     group_count: int
     groups_by_status: StatusCounts
+    total_lag: Annotated[int, says("Unread records of all groups, as far as they are known.")]
+    lag_seconds: Annotated[float | None, says("The age of the oldest of them; null if none is known.")]
     topic_count: int
     unseen_topics: Annotated[
         list[str], says("Groups have committed to these, but the brokers do not list them: gone, or not to be seen.")

@@ -13,7 +13,10 @@ from pydantic import AfterValidator
 from starlette.middleware import Middleware
 
 from warren import __version__
+from warren.clusters.state import ClusterState
 from warren.groups.views import GroupType
+from warren.health import QueryHealth
+from warren.history.service import History
 from warren.model import Status
 from warren.notify.service import Alerts
 from warren.rules.listing import Selection, pattern_of
@@ -21,7 +24,6 @@ from warren.rules.verdict import GroupVerdict
 from warren.serve.v1 import answers, models, trails
 from warren.serve.v1.about import AboutApi, add_about_routes
 from warren.serve.v1.alerts import AlertsApi, ConfigNow, add_alert_routes
-from warren.serve.v1.answers import QueryHealth
 from warren.serve.v1.endpoints import add_get
 from warren.serve.v1.errors import (
     HANDLERS,
@@ -33,10 +35,13 @@ from warren.serve.v1.errors import (
     topic_not_found,
     topic_not_used,
 )
+from warren.serve.v1.history import HistoryApi, add_history_routes
 from warren.serve.v1.parameters import ChangeQuery, GroupQuery, TopicQuery
+from warren.serve.v1.sinks import add_sink_routes
 from warren.serve.v1.trail_models import Trail, WindowList, WindowQuery
+from warren.serve.v1.unchanged import Unchanged
 from warren.serve.v1.words import Only, RuleSetName
-from warren.state import ClusterState
+from warren.sinks.service import Sinks
 
 Queries = Callable[[], Mapping[str, QueryHealth]]
 
@@ -61,10 +66,13 @@ def make_v1(
     queries: Queries,
     config: ConfigNow,
     alerts: Alerts | None = None,
+    *,
+    sinks: Sinks | None = None,
+    history: History | None = None,
 ) -> FastAPI:
     """The application to mount at /api/v1; it reads `clusters`, which others fill.
 
-    Without `alerts` it has no paths about them.
+    Without `alerts`, `sinks` or `history` it has no paths about them.
     """
     api = _Api(clusters, now_ms, queries, has_alerts=alerts is not None)
     app = FastAPI(
@@ -76,7 +84,7 @@ def make_v1(
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
         dependencies=[Depends(refuse_unknown_parameters)],
-        middleware=[Middleware(Edge)],
+        middleware=[Middleware(Edge), Middleware(Unchanged)],
         exception_handlers=HANDLERS,
         telemetry=NO_TELEMETRY,
     )
@@ -98,6 +106,10 @@ def make_v1(
     add_about_routes(app, AboutApi(clusters, config))
     if alerts is not None:
         add_alert_routes(app, AlertsApi(alerts, clusters, config, now_ms))
+    if sinks is not None:
+        add_sink_routes(app, sinks)
+    if history is not None:
+        add_history_routes(app, HistoryApi(history, clusters, now_ms))
     return app
 
 

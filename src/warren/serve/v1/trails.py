@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from warren.clusters.state import ClusterState
 from warren.rules.verdict import GroupVerdict, PartitionVerdict
 from warren.serve.v1 import answers, models
 from warren.serve.v1.trail_models import PartitionCommits, Trail, WindowList, WindowQuery
 from warren.serve.v1.words import PartitionStatus
-from warren.state import ClusterState
 
 LIST_POINTS = 40
 """In a list: a sparkline is not wider."""

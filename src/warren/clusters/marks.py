@@ -8,12 +8,12 @@ from typing import Protocol
 
 import structlog
 
+from warren.clusters.state import ClusterState
 from warren.errors import SourceError
-from warren.periodic import Periodic
+from warren.kafka.clients import ClientConfig, right
+from warren.machine.periodic import Periodic
 from warren.rules.marks import Doubt
-from warren.sources.kafka import ClientConfig, right
 from warren.sources.marks import MarksReader
-from warren.state import ClusterState
 
 log = structlog.get_logger()
 

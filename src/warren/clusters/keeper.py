@@ -10,9 +10,9 @@ from pathlib import Path
 
 import structlog
 
-from warren.periodic import Periodic
-from warren.snapshots import SnapshotError, SnapshotReader, SnapshotWriter, previous, set_aside, write_error
-from warren.state import ClusterState
+from warren.clusters.snapshots import SnapshotError, SnapshotReader, SnapshotWriter, previous, set_aside, write_error
+from warren.clusters.state import ClusterState
+from warren.machine.periodic import Periodic
 
 log = structlog.get_logger()
 
@@ -24,12 +24,19 @@ class Keeper(Periodic):
     """One snapshot file for each cluster in a directory."""
 
     def __init__(
-        self, clusters: Mapping[str, ClusterState], directory: Path, interval_s: float, now_ms: Callable[[], int]
+        self,
+        clusters: Mapping[str, ClusterState],
+        directory: Path,
+        interval_s: float,
+        now_ms: Callable[[], int],
+        before_saved: Callable[[str], None] = lambda _: None,
     ) -> None:
         super().__init__("keeper", interval_s, self.save)
         self._clusters = clusters
         self._directory = directory
         self._now_ms = now_ms
+        self._before_saved = before_saved
+        """Told of a cluster before its snapshot counts: nobody may be behind it after a crash."""
         self._writing = threading.Lock()  # two threads may want to save one cluster
 
     def restore(self) -> None:
@@ -62,6 +69,7 @@ class Keeper(Periodic):
         try:
             with self._writing, SnapshotWriter(path, header) as file:
                 cluster.save(file)
+                self._before_saved(cluster.name)
             cluster.saved_ms = header.created_ms
         except OSError as error:
             log.error("snapshot not written", cluster=cluster.name, error=write_error(path, error))

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 import structlog
 from confluent_kafka import KafkaException
 
+from warren.clusters.state import ClusterState
 from warren.config.kafka_client import client_settings
 from warren.config.model import Config
 from warren.errors import SourceError
-from warren.periodic import Periodic
-from warren.sources.kafka import REQUEST_TIMEOUT_S, ClientConfig, kafka_errors, process_admin, right
-from warren.state import ClusterState
+from warren.kafka.clients import REQUEST_TIMEOUT_S, ClientConfig, kafka_errors, process_admin, right
+from warren.machine.periodic import Periodic
 
 log = structlog.get_logger()
 

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import structlog
 
 from warren.config.model import Logging
-from warren.rotating import RotatingFile
+from warren.machine.rotating import RotatingFile
 
 LEVELS = {"debug": 10, "info": 20, "warn": 30, "error": 40, "dpanic": 45, "panic": 50, "fatal": 60}
 """Burrow's names."""

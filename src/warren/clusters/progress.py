@@ -191,6 +191,11 @@ class Reading:
         """Whether every module has read what was there when it started."""
         return all(one.caught_up for one in self.modules.values())
 
+    def note_caught_up(self) -> None:
+        """Once everything was read, what is known is no longer what a snapshot held."""
+        if self.has_caught_up:
+            self.restored_ms = None
+
     @property
     def behind_records(self) -> int:
         """At most so many records are known to be unread."""

@@ -1,9 +1,9 @@
-"""Thin edge to Kafka: clients by their configuration, and their errors as ours."""
+"""Clients of Kafka by their configuration, their errors as ours, and what is asked of them everywhere."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +13,7 @@ from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from warren.errors import SourceError
-from warren.sources.msk import IAM, token_provider
+from warren.kafka.msk import IAM, token_provider
 
 ClientConfig = dict[str, Any]
 
@@ -32,6 +32,8 @@ KERBEROS = "sasl.kerberos.principal"
 
 GROUP_REFUSED = KafkaError.GROUP_AUTHORIZATION_FAILED
 """The library asks for the coordinator of its group, whether or not it is ever joined; readers need no right to it."""
+
+_SECRET_SETTINGS = ("password", "secret", "key.pem", "jaas", "token")
 
 T = TypeVar("T")
 
@@ -86,12 +88,17 @@ def make_consumer(client: ClientConfig, **settings: Any) -> ReasonedConsumer:
     return consumer
 
 
-def library_settings(client: ClientConfig) -> ClientConfig:
+def library_settings(client: Mapping[str, Any]) -> ClientConfig:
     """What the library is told of a client; its own retries are its own business, what fails in the end is raised."""
     config = {"log_level": 2, **client}
     if iam := config.pop(IAM, None):
         config["oauth_cb"] = token_provider(**iam)
     return config
+
+
+def secrets_of(client: Mapping[str, Any]) -> list[str]:
+    """What nobody may be told of a client."""
+    return [str(value) for name, value in client.items() if any(word in name for word in _SECRET_SETTINGS)]
 
 
 class Kept(Generic[T]):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 import structlog
 
+from warren.clusters.state import ClusterState
+from warren.machine.periodic import Periodic
 from warren.model import Status
-from warren.periodic import Periodic
 from warren.rules.standing import Change
-from warren.state import ClusterState
 
 log = structlog.get_logger()
 
