@@ -128,6 +128,19 @@ def test_a_cluster_that_is_not_ready_has_no_points_but_the_one_that_says_so(
     assert [one.num_rows for one in written.tables["one"]] == [expected, 3]
 
 
+def test_a_cluster_whose_points_cannot_be_taken_keeps_no_other_from_being_written(
+    tmp_path: Path, clock: Clock, written: Written, running: list[Sinks], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = filled_state()
+    monkeypatch.setattr(broken, "points", lambda *, now_ms: 1 / 0)
+    service = Service(config(one={}), tmp_path, clock, running, broken=broken, local=filled_state())
+    service.at(clock.now_ms + 10_000)
+    eventually(lambda: written.tables)
+    service.sinks.stop()
+
+    assert {"burrow_group", "warren_cluster"} <= {row["measurement"] for row in written.rows("one")}
+
+
 def test_nothing_is_sent_before_reading_has_begun_unless_that_takes_too_long(
     tmp_path: Path, clock: Clock, written: Written, running: list[Sinks]
 ) -> None:
@@ -209,7 +222,7 @@ def test_a_sink_keeps_its_points_in_the_directory_of_sinks_whatever_it_is_called
     written.is_away = True
     Service(config(**{"../../x/y": {}}), tmp_path / "home", clock, running).at(clock.now_ms + 10_000)
 
-    assert [path.name for path in (tmp_path / "home" / "sinks").iterdir()] == ["%2E%2E%2F%2E%2E%2Fx%2Fy"]
+    assert [path.name for path in (tmp_path / "home" / "sinks").iterdir()] == ["%2E.%2F..%2Fx%2Fy"]
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
 
 

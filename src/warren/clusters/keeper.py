@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -12,6 +11,7 @@ import structlog
 
 from warren.clusters.snapshots import SnapshotError, SnapshotReader, SnapshotWriter, previous, set_aside, write_error
 from warren.clusters.state import ClusterState
+from warren.machine.names import file_name
 from warren.machine.periodic import Periodic
 
 log = structlog.get_logger()
@@ -99,4 +99,4 @@ class Keeper(Periodic):
             raise SnapshotError(message)
 
     def _path(self, cluster: str) -> Path:
-        return self._directory / f"{re.sub(r'[^a-z0-9_.-]', '_', cluster)}.snapshot"
+        return self._directory / f"{file_name(cluster)}.snapshot"

@@ -6,7 +6,6 @@ minutes, or when enough has come together, Spark puts that into the history.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from warren.errors import HistoryError, WarrenError
 from warren.history.journal import Journal
 from warren.history.scribe import Scribe
 from warren.history.spool import Spool, spool_files
+from warren.machine.names import file_name
 from warren.machine.periodic import Periodic
 
 if TYPE_CHECKING:
@@ -155,10 +155,11 @@ class History(Periodic):
             del self._kept[cluster]
 
     def sync(self, cluster: str) -> None:
-        """Everything that the cluster's windows hold is on disk when this returns."""
+        """Everything that the cluster's windows hold is safely on disk when this returns."""
         if kept := self._kept.get(cluster):
             with self._spooling:
                 self._spool(kept)
+                kept.spool.secure()
 
     def stop(self) -> None:
         """Stop; what is not in the history yet stays in the spool for the next time."""
@@ -196,11 +197,12 @@ class History(Periodic):
     def step(self) -> None:
         """One round."""
         now_ms = self._now_ms()
-        for cluster, kept in list(self._kept.items()):
+        for kept in list(self._kept.values()):
             if now_ms // DAY_MS != kept.day:  # each day can be replayed by itself
                 kept.day = now_ms // DAY_MS
                 kept.state.write_keyframe(now_ms=now_ms)
-            self.sync(cluster)
+            with self._spooling:
+                self._spool(kept)
         self.health.spooled_bytes = sum(kept.spool.used_bytes for kept in list(self._kept.values()))
         if now_ms < self._next_try_ms:
             return
@@ -286,4 +288,4 @@ class History(Periodic):
                 self._writer.maintain(upkeep, now_ms=self._now_ms())
 
     def _directory(self, cluster: str) -> Path:
-        return self._home / re.sub(r"[^a-z0-9_.-]", "_", cluster)
+        return self._home / file_name(cluster)

@@ -43,10 +43,15 @@ class Spool:
             self.open_bytes += len(data)
         file.flush()
 
+    def secure(self) -> None:
+        """What was written down is safe from the end of this machine, too."""
+        if self._file is not None:
+            os.fsync(self._file.fileno())
+
     def finish_file(self) -> None:
         """What is written from now on goes into another file."""
         if self._file is not None:
-            os.fsync(self._file.fileno())
+            self.secure()
             self._file.close()
             self._file, self.open_bytes = None, 0
             self._number += 1

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import structlog
 
 from warren.clusters.state import ClusterState
 from warren.config.model import Config
 from warren.health import ClusterHealth, ProcessHealth, cluster_health
+from warren.machine.names import file_name
 from warren.sinks.courier import Courier, SinkHealth, Turns
 from warren.sinks.health_points import health_points
 from warren.sinks.moments import moments_due, next_moment
@@ -113,7 +114,7 @@ class Sinks:
         from warren.sinks.writers import register, write_tables
 
         register(spark, plan.sink)
-        spool = Spool(self._home / _file_name(name), plan.queue_bytes)
+        spool = Spool(self._home / file_name(name), plan.queue_bytes)
         courier = Courier(
             name,
             spool,
@@ -129,16 +130,14 @@ class Sinks:
 
     def _tell_left_over(self) -> None:
         directories = [path for path in self._home.glob("*") if path.is_dir() and any(path.iterdir())]
-        ours = {_file_name(name) for name in self._plans}
+        ours = {file_name(name) for name in self._plans}
         if left := sorted(path.name for path in directories if path.name not in ours):
             log.warning("points still wait for sinks that are no longer configured", sinks=left, where=str(self._home))
 
     def _run(self) -> None:
         while not self._is_stopping:
-            try:
+            with _told_if_it_fails():
                 self.step()
-            except Exception:  # one bad moment must not end the rest, and must be seen
-                log.exception("points could not be taken")
             self._woken.wait(self._wait_s())
             self._woken.clear()
 
@@ -180,10 +179,12 @@ class Sinks:
         for name, state in list(self._clusters.items()):
             wanting = [plan for plan in plans if plan.choice.wants_cluster(name)]
             if wanting and state.is_ready:
-                points = state.points(now_ms=at_ms)
-                for plan in wanting:
-                    _add(couriers[plan.sink.name], plan, points, at_ms)
-        self._take_health(at_ms, [plan for plan in plans if plan.choice.warren], couriers)
+                with _told_if_it_fails(cluster=name):
+                    points = state.points(now_ms=at_ms)
+                    for plan in wanting:
+                        _add(couriers[plan.sink.name], plan, points, at_ms)
+        with _told_if_it_fails():
+            self._take_health(at_ms, [plan for plan in plans if plan.choice.warren], couriers)
         for plan in plans:
             couriers[plan.sink.name].wake()
 
@@ -202,9 +203,13 @@ class Sinks:
             couriers[plan.sink.name].add(health_points(wanted, process, at_ms=at_ms), at_ms)
 
 
-def _file_name(sink: str) -> str:
-    """A name of its own in the directory, whatever the sink is called."""
-    return quote(sink, safe="").replace(".", "%2E")
+@contextmanager
+def _told_if_it_fails(**where: str) -> Iterator[None]:
+    """One bad moment, or cluster, must not end the rest, and must be seen."""
+    try:
+        yield
+    except Exception:
+        log.exception("points could not be taken", **where)
 
 
 def _health(state: ClusterState, at_ms: int) -> ClusterHealth:
