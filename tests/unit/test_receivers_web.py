@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import os
+import resource
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -268,6 +271,17 @@ def twice(server: WebServer, **web: object) -> list[tuple[str, int]]:
         assert receiver.deliver([OPENED], "key-1", now_ms=AT_MS) == DELIVERED
     receiver.close()
     return [one.connection for one in server.asked]
+
+
+def test_a_connection_is_used_again_however_many_others_are_open() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(4_096, hard)), hard))
+    with web_server() as server, ExitStack() as others:
+        for _ in range(1_100):
+            others.enter_context(open(os.devnull))
+        first, second = twice(server)
+
+    assert first == second
 
 
 def test_a_connection_is_used_again() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 from collections.abc import Callable
@@ -50,6 +51,31 @@ def test_what_waits_is_there_after_a_restart_in_its_order(tmp_path: Path) -> Non
         Spool(tmp_path, 1_000_000).add(table(mark=mark), NOW_MS + mark)
 
     assert [marks(read(one)) for one in Spool(tmp_path, 1_000_000).waiting()] == [{0}, {1}, {2}]
+
+
+def test_a_file_that_cannot_be_had_for_now_is_not_taken_for_a_damaged_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = Spool(tmp_path, 1_000_000)
+    spool.add(table(), NOW_MS)
+
+    def too_many_files(path: Path) -> bytes:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(Path, "read_bytes", too_many_files)
+    with pytest.raises(OSError, match="Too many open files"):
+        read(spool.waiting()[0])
+
+
+def test_what_cannot_be_written_takes_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def is_full(path: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "rename", is_full)
+    with pytest.raises(OSError, match="No space"):
+        Spool(tmp_path, 1_000_000).add(table(), NOW_MS)
+
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_file_that_was_not_finished_is_none(tmp_path: Path) -> None:
@@ -243,6 +269,7 @@ def test_a_damaged_file_is_counted_and_the_next_one_goes_on(make: Make, receiver
 def test_a_disk_that_is_full_costs_points_and_is_told(make: Make, tmp_path: Path) -> None:
     one = make()
     tmp_path.rename(tmp_path.with_name("elsewhere"))
+    tmp_path.write_text("no directory can be made here")
     one.add(table(3), NOW_MS)
 
     health = one.health()
@@ -260,6 +287,15 @@ def test_as_many_go_together_as_spark_takes_at_once() -> None:
     assert len(next_batch(waiting(half, half, half))) == 2
     assert len(next_batch(waiting(3 * PIECE_POINTS, 1))) == 1
     assert next_batch([]) == []
+
+
+def test_where_the_order_of_time_matters_only_points_of_one_moment_go_together(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, 1_000_000)
+    for mark, at_ms in enumerate((NOW_MS, NOW_MS, NOW_MS + 10_000)):
+        spool.add(table(mark=mark), at_ms)
+
+    assert [one.at_ms for one in next_batch(spool.waiting(), is_in_order=True)] == [NOW_MS, NOW_MS]
+    assert len(next_batch(spool.waiting())) == 3
 
 
 def test_what_is_too_much_for_spark_is_cut() -> None:

@@ -105,6 +105,37 @@ def test_a_partial_write_is_told_and_the_rest_goes_on() -> None:
     assert "field type conflict" in sent.reason
 
 
+def test_how_many_were_dropped_is_found_at_the_end_of_a_long_answer() -> None:
+    said = f'{{"error":"partial write: points beyond retention policy {"x" * 400} dropped=2"}}'.encode()
+    with web_server(Reply(400, body=said)) as server:
+        sent = influx(server).send(points(5))
+
+    assert (sent.points, sent.refused) == (3, 2)
+
+
+def test_lines_that_cannot_be_read_are_looked_for_though_none_are_said_to_be_dropped() -> None:
+    said = Reply(400, body=b'{"error":"partial write: unable to parse \'x\': missing fields dropped=0"}')
+    with web_server(said, said, Reply(204)) as server:
+        sent = influx(server).send(points(2))
+
+    assert (sent.points, sent.refused) == (1, 1)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303])
+def test_an_answer_that_leads_to_a_login_page_is_no_confirmation(status: int) -> None:
+    reply = Reply(status, headers={"Location": "/login"})
+    with web_server(reply, Reply(200)) as server, pytest.raises(SinkError, match=f"answered {status}"):
+        influx(server).send(points())
+
+
+def test_points_follow_their_receiver_to_another_address() -> None:
+    with web_server(Reply(307, headers={"Location": "/elsewhere"}), Reply(204)) as server:
+        assert influx(server).send(points()) == Sent(4)
+
+    first, second = server.asked
+    assert (second.method, second.path, second.body) == ("POST", "/elsewhere", first.body)
+
+
 def test_a_batch_that_is_refused_is_cut_until_the_bad_point_is_found() -> None:
     refused, taken = Reply(400, body=b'{"error":"unable to parse"}'), Reply(204)
     with web_server(refused, refused, refused, taken, taken) as server:  # all, the first two, the first
@@ -119,7 +150,7 @@ def test_if_everything_is_refused_it_ends_all_the_same() -> None:
         sent = influx(server).send(points(1_000))
 
     assert (sent.points, sent.refused) == (0, 1_000)
-    assert len(server.asked) < 200
+    assert len(server.asked) < 600
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 429, 500, 503])
@@ -156,11 +187,9 @@ def test_no_secret_is_in_an_error_even_if_the_answer_repeats_it() -> None:
 # -- Elasticsearch ---------------------------------------------------------------------------------------------------
 
 
-def answered(*statuses: int, **more: object) -> Reply:
-    items = [
-        {"index": {"_index": "burrow-x", "status": one, **({"error": {"reason": "so it is"}} if one > 299 else {})}}
-        for one in statuses
-    ]
+def answered(*statuses: int, kind: str = "mapper_parsing_exception") -> Reply:
+    error = {"error": {"type": kind, "reason": "so it is"}}
+    items = [{"index": {"_index": "burrow-x", "status": one, **(error if one > 299 else {})}} for one in statuses]
     return Reply(200, body=json.dumps({"errors": any(one > 299 for one in statuses), "items": items}).encode())
 
 
@@ -194,6 +223,18 @@ def test_a_bad_document_is_told_with_its_index_and_the_others_go_on() -> None:
 def test_documents_that_could_not_be_taken_now_are_sent_again(status: int) -> None:
     with web_server(answered(201, status)) as server, pytest.raises(SinkError, match="burrow-x: so it is"):
         search(server).send(points(2))
+
+
+@pytest.mark.parametrize("kind", ["validation_exception", "index_closed_exception"])
+def test_an_index_that_cannot_be_made_or_is_closed_loses_no_document(kind: str) -> None:
+    with web_server(answered(400, kind=kind)) as server, pytest.raises(SinkError, match="burrow-x: so it is"):
+        search(server).send(points(1))
+
+
+def test_documents_that_are_too_many_for_a_moment_are_sent_again_by_the_task() -> None:
+    with web_server(answered(201, 429), answered(200, 201)) as server:
+        sender = search(server, web=Web(server.url, patience_s=10.0))
+        assert sender.send(points(2)) == Sent(2)
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"<html>", b'{"errors":true,"items":[{}]}', b'{"errors":true,"items":3}'])
@@ -253,6 +294,12 @@ def test_samples_are_compressed_with_snappy() -> None:
     assert asked.headers["content-encoding"] == "snappy"
     assert asked.headers["x-prometheus-remote-write-version"] == "0.1.0"
     assert asked.headers["authorization"] == f"Bearer {SECRET}"
+
+
+def test_an_offset_that_no_double_has_room_for_keeps_nobody_waiting() -> None:
+    with web_server(Reply(204)) as server:
+        sender = opened(RemoteWrite(RemoteWriteOptions(Web(server.url, patience_s=0.0))))
+        assert sender.send(batch(partition_row(offset=2**63 - 1))) == Sent(1)
 
 
 def test_samples_that_are_too_old_are_refused_and_the_others_go_on() -> None:

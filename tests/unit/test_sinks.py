@@ -240,6 +240,20 @@ def test_a_reload_takes_on_new_sinks_and_leaves_the_others_alone(
     assert list(service.sinks.health()) == ["new", "same"]
 
 
+def test_a_sink_that_is_changed_goes_on_with_what_waits_for_it(
+    tmp_path: Path, clock: Clock, written: Written, running: list[Sinks]
+) -> None:
+    written.is_away = True
+    service = Service(config(one={}), tmp_path, clock, running).at(clock.now_ms + 10_000)
+    before = service.sinks._couriers["one"]
+    service.sinks.reload(config(one={"password": "another", "username": "u"}))
+    before.add(filled_state().points(now_ms=ms(50)).as_table(), ms(50))  # it was just being added to
+    written.is_away = False
+    eventually(lambda: ms(50) in written.moments("one"))
+
+    assert len(written.moments("one")) == 2
+
+
 def test_a_reload_with_a_wrong_sink_changes_nothing(
     tmp_path: Path, clock: Clock, written: Written, running: list[Sinks]
 ) -> None:

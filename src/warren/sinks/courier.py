@@ -69,10 +69,19 @@ class Courier:
     """A thread for one sink."""
 
     def __init__(
-        self, name: str, spool: Spool, write: Write, explain: Explain, now_ms: Callable[[], int], *, turns: Turns
+        self,
+        name: str,
+        spool: Spool,
+        write: Write,
+        explain: Explain,
+        now_ms: Callable[[], int],
+        *,
+        turns: Turns,
+        is_in_order: bool = False,
     ) -> None:
         self.name = name
         self._turns = turns
+        self._is_in_order = is_in_order
         self._spool = spool
         self._write = write
         self._explain = explain
@@ -127,7 +136,7 @@ class Courier:
     def _run(self) -> None:
         failures = 0
         while not self._is_over():
-            batch = next_batch(self._spool.waiting())
+            batch = next_batch(self._spool.waiting(), is_in_order=self._is_in_order)
             if not batch:
                 if self._stop_at_s is not None:
                     return
@@ -162,8 +171,7 @@ class Courier:
             if self._stop_at_s is None:  # else Spark may have been stopped under it
                 self._tell("points are not written, to be tried again", reason)
             return False
-        for one in batch:
-            self._spool.remove(one)
+        self._spool.remove(batch)
         return True
 
     def _tables(self, batch: list[Waiting]) -> Iterator[pa.Table]:
@@ -173,7 +181,7 @@ class Courier:
             except FileNotFoundError:  # it had to make room meanwhile
                 continue
             except BrokenError:
-                self._spool.remove(one)
+                self._spool.remove([one])
                 self._note(dropped_points=one.points)
                 log.error("points that waited cannot be read any more", sink=self.name, file=one.path.name)
 
@@ -216,13 +224,17 @@ class Courier:
         log.warning(what, sink=self.name, reason=reason)
 
 
-def next_batch(waiting: list[Waiting]) -> list[Waiting]:
-    """As many of the oldest as go through Spark together, but at least one."""
+def next_batch(waiting: list[Waiting], *, is_in_order: bool = False) -> list[Waiting]:
+    """As many of the oldest as go through Spark together, but at least one.
+
+    Where samples must come in the order of time these are of one moment: if only some arrive and all are sent again, no
+    receiver has had later ones meanwhile, and it knows the newest ones when it sees them.
+    """
     batch: list[Waiting] = []
     points = 0
     for one in waiting:
         points += one.points
-        if batch and points > PIECE_POINTS:
+        if batch and (points > PIECE_POINTS or (is_in_order and one.at_ms != batch[0].at_ms)):
             break
         batch.append(one)
     return batch

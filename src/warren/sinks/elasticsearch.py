@@ -15,17 +15,16 @@ from warren.sinks.columns import by_moment, joined, json_text, lines
 from warren.sinks.contract import Sent
 from warren.sinks.documents import documents_of, ids_of
 from warren.sinks.health_points import CLUSTER, CLUSTER_FIELDS, PROCESS, PROCESS_FIELDS
-from warren.sinks.http import Poster, Web, compressed, sent_in_parts
+from warren.sinks.http import REFUSED, HttpSender, LaterError, Prepared, Web, compressed, login
 from warren.sinks.points import GROUP, PARTITION
 from warren.webclient.client import Answer, Request
 
 NDJSON = "application/x-ndjson"
 _FILTER = "filter_path=errors,items.*.status,items.*._index,items.*.error.type,items.*.error.reason"
 _ALREADY_THERE = 409
-_REFUSED = (400, 413, 422)
-"""It is the document that is wrong; anything else (rights, a block, an overload) may be put right."""
-_BAD_FROM = 300
-_GOOD = range(200, _BAD_FROM)
+_ABOUT_THE_INDEX = ("validation_exception", "index_closed_exception")
+"""With a status that is else about a document: no more shards may be made, or the index is closed."""
+_GOOD = range(200, 300)
 _STRFTIME = re.compile("%.")
 _PRIORITY = 150
 
@@ -81,29 +80,21 @@ def template_name(options: SearchOptions) -> str:
     return "warren-" + re.sub(r"[^a-z0-9_-]+", "-", options.pattern.lower()).strip("-")
 
 
-class Search:
+class Search(HttpSender):
     """Writes points; a point has an id of its own, so the same one again replaces itself, or is there already."""
 
     def __init__(self, options: SearchOptions) -> None:
+        super().__init__(options.web, options.batch_points, options.api_key)
         self._options = options
-        self._poster = Poster(options.web, [options.api_key])
-        self._reason = ""
         self._has_template = not options.manage_template
 
     def send(self, points: pa.RecordBatch) -> Sent:
-        """Send all of them, some thousand at a time."""
+        """Send all of them; the index template comes first."""
         self._put_template()
-        found = lines(joined([self._actions(points), "\n", documents_of(points)]))
-        return sent_in_parts(
-            len(found),
-            self._options.batch_points,
-            lambda start, stop: self._send(found.between(start, stop), stop - start),
-            lambda: self._reason,
-        )
+        return super().send(points)
 
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._poster.close()
+    def _prepared(self, points: pa.RecordBatch) -> Prepared:
+        return lines(joined([self._actions(points), "\n", documents_of(points)]))
 
     def _actions(self, points: pa.RecordBatch) -> pa.StringArray:
         """What is to be done with each document: the line before it."""
@@ -115,19 +106,15 @@ class Search:
     def _index(self, time_ms: int) -> str:
         return json_text(datetime.fromtimestamp(time_ms / 1000, UTC).strftime(self._options.daily_index))
 
-    def _send(self, body: bytes, count: int) -> Sent | None:
-        answer = self._poster.ask(self._request("POST", f"/_bulk?{_FILTER}", compressed(body), NDJSON))
-        if not 200 <= answer.status < _BAD_FROM:
-            self._reason = self._poster.reason(answer)
-            return None
-        return self._judged(answer, count)
+    def _request(self, body: bytes) -> Request:
+        return self._asking("POST", f"/_bulk?{_FILTER}", compressed(body), NDJSON, (("Content-Encoding", "gzip"),))
 
-    def _judged(self, answer: Answer, count: int) -> Sent:
-        """Item by item; `SinkError` if any of them is to be sent again, which does no harm to the others."""
+    def _taken(self, answer: Answer, count: int) -> Sent:
+        """Item by item; if any of them is to be sent again so are all, which does no harm to the others."""
         bad = [item for item in _items(answer.body) if item["status"] not in (*_GOOD, _ALREADY_THERE)]
         for item in bad:
-            if item["status"] not in _REFUSED:
-                raise SinkError(self._item_reason(item))
+            if not _is_refused(item):
+                raise LaterError(self._item_reason(item))
         return Sent(count - len(bad), len(bad), self._item_reason(bad[0]) if bad else "")
 
     def _item_reason(self, item: dict[str, Any]) -> str:
@@ -137,19 +124,26 @@ class Search:
     def _put_template(self) -> None:
         if self._has_template:
             return
-        body = json.dumps(template_of(self._options)).encode()
-        name = template_name(self._options)
-        answer = self._poster.ask(self._request("PUT", f"/_index_template/{name}", body, "application/json"))
-        if not 200 <= answer.status < _BAD_FROM:
+        body, name = json.dumps(template_of(self._options)).encode(), template_name(self._options)
+        request = self._asking("PUT", f"/_index_template/{name}", body, "application/json")
+        answer = self._poster.ask(request, lambda answer: answer)
+        if not answer.is_good:
             message = f"The index template {name} is refused, {self._poster.reason(answer)}."
             raise SinkError(message, hint="With manage-template = false none is put.")
         self._has_template = True
 
-    def _request(self, method: str, path: str, body: bytes, content_type: str) -> Request:
-        headers = [("Authorization", f"ApiKey {self._options.api_key}")] if self._options.api_key else []
-        if content_type == NDJSON:
-            headers.append(("Content-Encoding", "gzip"))
-        return Request(method, self._options.web.url.rstrip("/") + path, body, content_type, tuple(headers))
+    def _asking(
+        self, method: str, path: str, body: bytes, content_type: str, headers: tuple[tuple[str, str], ...] = ()
+    ) -> Request:
+        url = self._options.web.url.rstrip("/") + path
+        return Request(method, url, body, content_type, (*login("ApiKey", self._options.api_key), *headers))
+
+
+def _is_refused(item: dict[str, Any]) -> bool:
+    """Whether it is the document that is wrong; rights, a block, an overload, a full cluster may be put right."""
+    error = item.get("error")
+    kind = error.get("type") if isinstance(error, dict) else None
+    return item["status"] in REFUSED and kind not in _ABOUT_THE_INDEX
 
 
 def _items(body: bytes) -> list[dict[str, Any]]:

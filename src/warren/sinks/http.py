@@ -6,28 +6,40 @@ import http.client
 import json
 import random
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 from urllib.parse import urlsplit
 
+import pyarrow as pa
 from isal import igzip
 
 from warren.errors import SinkError, UnsendableError
 from warren.machine.backoff import Backoff
 from warren.sinks.contract import Sent
-from warren.webclient.client import Answer, Request, UnreachableError, WebClient, WebSettings, retry_after_s
+from warren.webclient.client import (
+    KEEP_BODY,
+    Answer,
+    Request,
+    UnreachableError,
+    WebClient,
+    WebSettings,
+    retry_after_s,
+)
 from warren.webclient.connection import Trust
 from warren.webclient.hiding import Hider
 
 MAX_TOLD = 300
-MOST_SPLITS = 64
-"""So many times is a batch cut in two to find what is wrong with it, before the rest is given up."""
+MOST_SPLITS = 256
+"""So many times is a request cut in two to find what is wrong with it, before the rest of it is given up."""
 MOST_ANSWER_BYTES = 16_000_000
 _SOON = (408, 425, 429, 500, 502, 503, 504)
-_REFUSED = (400, 413, 422)
+REFUSED = (400, 413, 422)
 """It is the points that are wrong, or too many; anything else is about us, or about now."""
 _BACKOFF = Backoff(0.5, 10.0)
+
+Judged = TypeVar("Judged")
 
 
 class Web(NamedTuple):
@@ -60,19 +72,23 @@ class Poster:
 
     def __init__(self, web: Web, secrets: Iterable[str] = ()) -> None:
         self._web = web
-        self._client = WebClient(web.settings, MOST_ANSWER_BYTES)
+        # Points that are to be fetched somewhere else, as after a login, were not written there.
+        self._client = WebClient(web.settings, MOST_ANSWER_BYTES, redirects=KEEP_BODY)
         parts = urlsplit(web.url)
         self._host = f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
         self._hider = Hider([*web.settings.secrets(), *secrets, parts.password or ""])
 
-    def ask(self, request: Request) -> Answer:
-        """An answer that is good, or says that the points are wrong; `SinkError` for any other."""
+    def ask(self, request: Request, judge: Callable[[Answer], Judged]) -> Judged:
+        """What `judge` makes of an answer that is good, or says that the points are wrong; `SinkError` for any other.
+
+        `judge` may raise a `LaterError`, too.
+        """
         end_s, attempt = time.monotonic() + self._web.patience_s, 0
         while True:
             attempt += 1
             try:
-                return self._asked(request)
-            except _LaterError as error:
+                return judge(self._asked(request))
+            except LaterError as error:
                 wait_s = error.after_s or _BACKOFF.wait_s(attempt, random.random())
                 if time.monotonic() + wait_s > end_s:
                     raise SinkError(str(error)) from error
@@ -82,14 +98,14 @@ class Poster:
         try:
             answer = self._client.exchange(request, {})
         except UnreachableError as error:
-            raise _LaterError(self._hider.hide(str(error))) from error
+            raise LaterError(self._hider.hide(str(error))) from error
         except UnsendableError as error:
             raise SinkError(self._hider.hide(str(error))) from error
-        if 200 <= answer.status < 300 or answer.status in _REFUSED:
+        if answer.is_good or answer.status in REFUSED:
             return answer
         reason = self.reason(answer)
         if answer.status in _SOON:
-            raise _LaterError(reason, retry_after_s(answer.headers.get("retry-after", ""), datetime.now(UTC)))
+            raise LaterError(reason, retry_after_s(answer.headers.get("retry-after", ""), datetime.now(UTC)))
         raise SinkError(reason)
 
     def close(self) -> None:
@@ -108,7 +124,7 @@ class Poster:
         return plain if len(plain) <= MAX_TOLD else plain[:MAX_TOLD] + "…"
 
 
-class _LaterError(Exception):
+class LaterError(Exception):
     """It may work in a moment."""
 
     def __init__(self, reason: str, after_s: float | None = None) -> None:
@@ -137,22 +153,79 @@ def compressed(body: bytes) -> bytes:
     return igzip.compress(body, 1)
 
 
-def sent_in_parts(count: int, most: int, send: Callable[[int, int], Sent | None], reason: Callable[[], str]) -> Sent:
-    """Send `count` points, `most` at a time; `send` answers None to points of which some are wrong, or too many.
+class Refused(NamedTuple):
+    """A whole request was refused: something in it is wrong, or it is too much at once."""
 
-    Those are cut in two, until it is found which.
-    """
-    waiting = [(start, min(start + most, count)) for start in reversed(range(0, count, most))]
-    done, splits = Sent(), 0
+    reason: str
+
+
+class Prepared(Protocol):
+    """Points as they are sent, of which any run is to be had."""
+
+    def __len__(self) -> int:
+        """How many points."""
+
+    def between(self, start: int, stop: int) -> bytes:
+        """Those from `start` on and before `stop`."""
+
+
+class HttpSender(ABC):
+    """Posts points, some thousand at a time; each kind of receiver has its own requests, and its own answers."""
+
+    def __init__(self, web: Web, batch_points: int, secret: str) -> None:
+        self._poster = Poster(web, [secret])
+        self._batch_points = batch_points
+
+    def send(self, points: pa.RecordBatch) -> Sent:
+        """Send all of them."""
+        return sent_in_parts(self._prepared(points), self._batch_points, self._send)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._poster.close()
+
+    def _send(self, body: bytes, count: int) -> Sent | Refused:
+        return self._poster.ask(self._request(body), lambda answer: self._judged(answer, count))
+
+    def _judged(self, answer: Answer, count: int) -> Sent | Refused:
+        """What an answer says about the `count` points that were sent."""
+        return self._taken(answer, count) if answer.is_good else Refused(self._poster.reason(answer))
+
+    def _taken(self, answer: Answer, count: int) -> Sent:
+        """What a good answer says about them."""
+        return Sent(count)
+
+    @abstractmethod
+    def _prepared(self, points: pa.RecordBatch) -> Prepared:
+        """Points as they are sent."""
+
+    @abstractmethod
+    def _request(self, body: bytes) -> Request:
+        """What is asked of the receiver with some of them."""
+
+
+def login(scheme: str, secret: str) -> tuple[tuple[str, str], ...]:
+    """The header that shows a token or key; none without one."""
+    return (("Authorization", f"{scheme} {secret}"),) if secret else ()
+
+
+def sent_in_parts(points: Prepared, most: int, send: Callable[[bytes, int], Sent | Refused]) -> Sent:
+    """Send points, `most` at a time; those that are refused are cut in two, until it is found which are wrong."""
+    starts = range(0, len(points), most)
+    return sum((_sent_or_cut(points, start, min(start + most, len(points)), send) for start in starts), Sent())
+
+
+def _sent_or_cut(points: Prepared, start: int, stop: int, send: Callable[[bytes, int], Sent | Refused]) -> Sent:
+    waiting, done, splits = [(start, stop)], Sent(), 0
     while waiting:
         start, stop = waiting.pop()
-        sent = send(start, stop)
-        if sent is not None:
+        sent = send(points.between(start, stop), stop - start)
+        if isinstance(sent, Sent):
             done += sent
         elif stop - start > 1 and splits < MOST_SPLITS:
             splits += 1
             middle = (start + stop) // 2
             waiting += [(middle, stop), (start, middle)]
         else:
-            done += Sent(refused=stop - start, reason=reason())
+            done += Sent(refused=stop - start, reason=sent.reason)
     return done

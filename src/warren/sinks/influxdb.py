@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from warren.sinks.columns import lines
 from warren.sinks.contract import Sent
-from warren.sinks.http import Poster, Web, compressed, sent_in_parts
+from warren.sinks.http import HttpSender, Prepared, Refused, Web, compressed, login
 from warren.sinks.line_protocol import lines_of
-from warren.webclient.client import Request
+from warren.webclient.client import Answer, Request
 
-_DROPPED = re.compile(r"dropped=(\d+)")
+_DROPPED = re.compile(r"dropped=([1-9]\d*)")
 _PARTIAL = "partial write"
 
 
@@ -40,40 +40,24 @@ class InfluxOptions(NamedTuple):
         return f"{base}/write?{urlencode({**asked, 'precision': 'ms'})}"
 
 
-class Influx:
+class Influx(HttpSender):
     """Writes points; the same point again replaces itself."""
 
     def __init__(self, options: InfluxOptions) -> None:
+        super().__init__(options.web, options.batch_points, options.token)
         self._options = options
-        self._poster = Poster(options.web, [options.token])
-        self._reason = ""
 
-    def send(self, points: pa.RecordBatch) -> Sent:
-        """Send all of them, some thousand at a time."""
-        found = lines(lines_of(points))
-        return sent_in_parts(
-            len(found),
-            self._options.batch_points,
-            lambda start, stop: self._send(found.between(start, stop), stop - start),
-            lambda: self._reason,
-        )
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._poster.close()
-
-    def _send(self, body: bytes, count: int) -> Sent | None:
-        answer = self._poster.ask(self._request(body))
-        if 200 <= answer.status < 300:
-            return Sent(count)
-        self._reason = self._poster.reason(answer)
-        if _PARTIAL not in self._reason:
-            return None
-        found = _DROPPED.search(self._reason)
-        dropped = min(int(found[1]), count) if found else count
-        return Sent(count - dropped, dropped, self._reason)
+    def _prepared(self, points: pa.RecordBatch) -> Prepared:
+        return lines(lines_of(points))
 
     def _request(self, body: bytes) -> Request:
-        login = [("Authorization", f"Token {self._options.token}")] if self._options.token else []
-        headers = (("Content-Encoding", "gzip"), *login)
+        headers = (("Content-Encoding", "gzip"), *login("Token", self._options.token))
         return Request("POST", self._options.address, compressed(body), "text/plain; charset=utf-8", headers)
+
+    def _judged(self, answer: Answer, count: int) -> Sent | Refused:
+        """Of a partial write it may be told how many points are lost; lines that cannot be read are not among them."""
+        told = answer.body.decode("utf-8", "replace")
+        if answer.is_good or _PARTIAL not in told or not (found := _DROPPED.search(told)):
+            return super()._judged(answer, count)
+        dropped = min(int(found[1]), count)
+        return Sent(count - dropped, dropped, self._poster.reason(answer))

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from warren.sinks.columns import Runs
 from warren.sinks.contract import Sent
 from warren.sinks.families import Family, families_of, labels_of
-from warren.sinks.http import Poster, Web, compressed, sent_in_parts
+from warren.sinks.http import HttpSender, Prepared, Web, compressed, login
 from warren.sinks.protobuf import doubles, field, fields, joined, longs, read
 from warren.webclient.client import Answer, Request
 
@@ -65,39 +65,23 @@ def _attribute(number: int, name: str, value: str) -> bytes:
     return field(number, field(1, name.encode()) + field(2, field(1, value.encode())))
 
 
-class Otlp:
+class Otlp(HttpSender):
     """Posts gauges in the order of time; the same one again is the same data point."""
 
     def __init__(self, options: OtlpOptions) -> None:
+        super().__init__(options.web, options.batch_points, options.token)
         self._options = options
-        self._poster = Poster(options.web, [options.token])
-        self._reason = ""
 
-    def send(self, points: pa.RecordBatch) -> Sent:
-        """Send all of them, some thousand at a time."""
-        gauges = Gauges(points)
-        return sent_in_parts(
-            len(gauges),
-            self._options.batch_points,
-            lambda start, stop: self._send(gauges.between(start, stop), stop - start),
-            lambda: self._reason,
-        )
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._poster.close()
-
-    def _send(self, message: bytes, count: int) -> Sent | None:
-        answer = self._poster.ask(self._request(compressed(message)))
-        if 200 <= answer.status < 300:
-            refused, reason = _partial_success(answer)
-            return Sent(count - min(refused, count), min(refused, count), self._poster.told(reason))
-        self._reason = self._poster.reason(answer)
-        return None
+    def _prepared(self, points: pa.RecordBatch) -> Prepared:
+        return Gauges(points)
 
     def _request(self, body: bytes) -> Request:
-        login = [("Authorization", f"Bearer {self._options.token}")] if self._options.token else []
-        return Request("POST", self._options.web.url, body, "application/x-protobuf", (*_HEADERS, *login))
+        headers = (*_HEADERS, *login("Bearer", self._options.token))
+        return Request("POST", self._options.web.url, compressed(body), "application/x-protobuf", headers)
+
+    def _taken(self, answer: Answer, count: int) -> Sent:
+        refused, reason = _partial_success(answer)
+        return Sent(count - min(refused, count), min(refused, count), self._poster.told(reason))
 
 
 def _partial_success(answer: Answer) -> tuple[int, str]:

@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from warren.sinks.columns import Runs
-from warren.sinks.contract import Sent
 from warren.sinks.families import Family, families_of, labels_of
-from warren.sinks.http import Poster, Web, sent_in_parts
+from warren.sinks.http import HttpSender, Prepared, Web, login
 from warren.sinks.protobuf import doubles, field, fields, joined, whole_numbers
 from warren.webclient.client import Request
 
@@ -37,10 +36,15 @@ def series_of(points: pa.RecordBatch) -> pa.BinaryArray:
 
 def _series(family: Family, labels: pa.BinaryArray, times: pa.BinaryArray) -> pa.BinaryArray:
     """One series of each point, nothing where there is no value."""
-    sample = fields(2, joined([doubles(1, family.values.cast(pa.float64())), times]))
+    sample = fields(2, joined([doubles(1, _doubles_of(family.values)), times]))
     own = [_label(*family.label)] if family.label else []
     series = fields(1, joined([_label("__name__", family.name), labels, *own, sample]))
     return pc.if_else(pc.is_valid(family.values), series, b"")
+
+
+def _doubles_of(values: pa.Array) -> pa.DoubleArray:
+    """The nearest ones: anybody may commit an offset beyond what a double has room for."""
+    return values.cast(pa.float64(), safe=False)
 
 
 def _known_label(name: str, value: str) -> bytes:
@@ -51,35 +55,17 @@ def _label(name: str, value: str) -> bytes:
     return field(1, field(1, name.encode()) + field(2, value.encode()))
 
 
-class RemoteWrite:
-    """Writes samples in the order of time; the same one again is the same sample."""
+class RemoteWrite(HttpSender):
+    """Writes samples in the order of time; the newest one of a series again is the same sample."""
 
     def __init__(self, options: RemoteWriteOptions) -> None:
+        super().__init__(options.web, options.batch_points, options.token)
         self._options = options
-        self._poster = Poster(options.web, [options.token])
-        self._reason = ""
 
-    def send(self, points: pa.RecordBatch) -> Sent:
-        """Send all of them, some thousand at a time."""
-        series = Runs(series_of(points))
-        return sent_in_parts(
-            len(series),
-            self._options.batch_points,
-            lambda start, stop: self._send(series.between(start, stop), stop - start),
-            lambda: self._reason,
-        )
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._poster.close()
-
-    def _send(self, message: bytes, count: int) -> Sent | None:
-        answer = self._poster.ask(self._request(pa.compress(message, codec="snappy", asbytes=True)))
-        if 200 <= answer.status < 300:
-            return Sent(count)
-        self._reason = self._poster.reason(answer)
-        return None
+    def _prepared(self, points: pa.RecordBatch) -> Prepared:
+        return Runs(series_of(points))
 
     def _request(self, body: bytes) -> Request:
-        login = [("Authorization", f"Bearer {self._options.token}")] if self._options.token else []
-        return Request("POST", self._options.web.url, body, "application/x-protobuf", (*_HEADERS, *login))
+        headers = (*_HEADERS, *login("Bearer", self._options.token))
+        compressed = pa.compress(body, codec="snappy", asbytes=True)
+        return Request("POST", self._options.web.url, compressed, "application/x-protobuf", headers)

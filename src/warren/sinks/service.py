@@ -50,6 +50,8 @@ class Sinks:
         self._now_ms = now_ms
         self._plans = make_sinks(config)
         self._couriers: dict[str, Courier] = {}
+        self._spools: dict[str, Spool] = {}
+        """Of all sinks that there ever were: one that is changed goes on with what waits for it."""
         self._turns = Turns()
         self._taken_ms: dict[str, int] = {}
         """Until when the points of each sink were taken."""
@@ -114,19 +116,26 @@ class Sinks:
         from warren.sinks.writers import register, write_tables
 
         register(spark, plan.sink)
-        spool = Spool(self._home / file_name(name), plan.queue_bytes)
         courier = Courier(
             name,
-            spool,
+            self._spool(name, plan.queue_bytes),
             lambda tables: write_tables(spark, plan.sink, tables),
             cause_of,
             self._now_ms,
             turns=self._turns,
+            is_in_order=plan.sink.is_in_order,
         )
         self._taken_ms.setdefault(name, self._now_ms())
         self._couriers[name] = courier
         if self._is_sending:
             courier.start()
+
+    def _spool(self, name: str, most_bytes: int) -> Spool:
+        """The same for as long as Warren runs: points may just be added to it when the sink is changed."""
+        if name not in self._spools:
+            self._spools[name] = Spool(self._home / file_name(name), most_bytes)
+        self._spools[name].most_bytes = most_bytes
+        return self._spools[name]
 
     def _tell_left_over(self) -> None:
         directories = [path for path in self._home.glob("*") if path.is_dir() and any(path.iterdir())]

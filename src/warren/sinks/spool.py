@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,18 +38,18 @@ class Spool:
     """A queue in a directory that holds `most_bytes`; when it is full the oldest go."""
 
     def __init__(self, directory: Path, most_bytes: int) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
+        self.most_bytes = most_bytes
         self._directory = directory
-        self._most_bytes = most_bytes
         self._lock = threading.Lock()
         for path in directory.glob(f"*{_UNFINISHED}"):
             path.unlink()
-        self._waiting = sorted(found for path in directory.iterdir() if (found := _waiting(path)))
+        self._waiting = sorted(found for path in directory.glob("*") if (found := _waiting(path)))
         self._next = max((one.number for one in self._waiting), default=0) + 1
 
     def add(self, table: pa.Table, at_ms: int) -> int:
         """Keep a table; how many points had to go for it."""
         with self._lock:
+            self._directory.mkdir(parents=True, exist_ok=True)
             path = self._directory / f"{at_ms:013d}-{self._next:06d}-{table.num_rows}.arrow"
             self._next += 1
             _write(table, path)
@@ -56,11 +57,12 @@ class Spool:
             return self._make_room()
 
     def _make_room(self) -> int:
-        dropped = 0
-        while len(self._waiting) > 1 and sum(one.size_bytes for one in self._waiting) > self._most_bytes:
+        dropped, used_bytes = 0, sum(one.size_bytes for one in self._waiting)
+        while len(self._waiting) > 1 and used_bytes > self.most_bytes:
             oldest = self._waiting.pop(0)
             oldest.path.unlink(missing_ok=True)
             dropped += oldest.points
+            used_bytes -= oldest.size_bytes
         return dropped
 
     def waiting(self) -> list[Waiting]:
@@ -68,29 +70,34 @@ class Spool:
         with self._lock:
             return list(self._waiting)
 
-    def remove(self, done: Waiting) -> None:
-        """It need not wait any longer; it may have gone already."""
+    def remove(self, done: Collection[Waiting]) -> None:
+        """These need not wait any longer; some may have gone already."""
         with self._lock:
-            self._waiting = [one for one in self._waiting if one.path != done.path]
-            done.path.unlink(missing_ok=True)
+            gone = {one.number for one in done}
+            self._waiting = [one for one in self._waiting if one.number not in gone]
+        for one in done:
+            one.path.unlink(missing_ok=True)
 
 
 def read(one: Waiting) -> pa.Table:
-    """What waits in a file; `FileNotFoundError` if it had to go, `BrokenError` if it is damaged."""
+    """What waits in a file; `BrokenError` if it is damaged, `OSError` if it had to go or cannot be had now."""
+    content = one.path.read_bytes()
     try:
-        with ipc.open_stream(pa.py_buffer(one.path.read_bytes())) as stream:
+        with ipc.open_stream(pa.py_buffer(content)) as stream:
             return stream.read_all()
-    except (pa.ArrowInvalid, pa.ArrowIOError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
+    except (pa.ArrowInvalid, OSError) as error:  # of Arrow both mean the bytes
         raise BrokenError(one.path.name) from error
 
 
 def _write(table: pa.Table, path: Path) -> None:
     unfinished = path.with_suffix(_UNFINISHED)
-    with ipc.new_stream(str(unfinished), table.schema, options=_OPTIONS) as file:
-        file.write_table(table)
-    unfinished.rename(path)
+    try:
+        with ipc.new_stream(str(unfinished), table.schema, options=_OPTIONS) as file:
+            file.write_table(table)
+        unfinished.rename(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)  # it takes room that nobody counts
+        raise
 
 
 def _waiting(path: Path) -> Waiting | None:

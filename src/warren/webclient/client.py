@@ -6,7 +6,7 @@ import http.client
 import select
 import socket
 import ssl
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -37,8 +37,9 @@ MAX_REQUESTS = 10
 MAX_ANSWER_BYTES = 65_536
 MAX_RETRY_AFTER_S = 3600.0
 
-_REDIRECTS = (301, 302, 303, 307, 308)
-_KEEP_BODY = (307, 308)
+REDIRECTS = (301, 302, 303, 307, 308)
+KEEP_BODY = (307, 308)
+"""Of these the ones that want the same request once more."""
 _FOR_ONE_HOST = ("Authorization", "Cookie", "Www-Authenticate")
 
 _IN_PATH = "/%:@!$&'()*+,;=-._~[]|"
@@ -86,6 +87,11 @@ class Answer(NamedTuple):
     headers: Mapping[str, str]
     body: bytes
 
+    @property
+    def is_good(self) -> bool:
+        """Whether it says that all went well."""
+        return 200 <= self.status < 300
+
 
 class UnreachableError(Exception):
     """There is no answer; the text says why, without any secret."""
@@ -94,9 +100,16 @@ class UnreachableError(Exception):
 class WebClient:
     """Sends requests, one after another, and keeps the connection in between."""
 
-    def __init__(self, settings: WebSettings, most_answer_bytes: int = MAX_ANSWER_BYTES) -> None:
+    def __init__(
+        self,
+        settings: WebSettings,
+        most_answer_bytes: int = MAX_ANSWER_BYTES,
+        redirects: Collection[int] = REDIRECTS,
+    ) -> None:
         self._settings = settings
         self._most_answer_bytes = most_answer_bytes
+        self._redirects = redirects
+        """The answers that lead to another address; others of their kind are answers like any."""
         settings.trust.check()
         self._kept: _Connection | None = None
 
@@ -113,7 +126,7 @@ class WebClient:
             url = _split(request.url)
             answer = self._ask(request, url, _for_host(sent, first, url), deadline)
             location = answer.headers.get("location", "")
-            if answer.status not in _REDIRECTS or not location:
+            if answer.status not in self._redirects or not location:
                 return answer
             request = _redirected(request, answer.status, urljoin(request.url, location))
         message = f"It is redirected more than {MAX_REQUESTS - 1} times."
@@ -186,7 +199,11 @@ class _Connection(NamedTuple):
 
     def is_open(self) -> bool:
         """Whether the other side has neither closed it nor said anything out of turn."""
-        return self.http.sock is not None and not select.select([self.sock], [], [], 0)[0]
+        if self.http.sock is None:
+            return False
+        heard = select.poll()  # `select` itself takes no more than 1,024 descriptors
+        heard.register(self.sock, select.POLLIN)
+        return not heard.poll(0)
 
     def target(self, url: SplitResult) -> str:
         """What stands in the first line of a request."""
@@ -288,7 +305,7 @@ def _origin(url: SplitResult) -> Origin:
 
 def _redirected(request: Request, status: int, url: str) -> Request:
     """301, 302 and 303 are asked for without a body, whatever was sent; 307 and 308 want the same once more."""
-    if status in _KEEP_BODY:
+    if status in KEEP_BODY:
         return request._replace(url=url)
     method = request.method if request.method in ("GET", "HEAD") else "GET"
     return request._replace(method=method, url=url, body=b"")

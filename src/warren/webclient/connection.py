@@ -153,12 +153,13 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 
 
 def connect(host: str, port: int, deadline: Deadline, keepalive_s: int) -> socket.socket:
-    """A TCP connection to the first address of a host that answers."""
+    """A TCP connection to the first address of a host that answers; one that is silent leaves time for the others."""
     failure: OSError = OSError(f"{host} has no address")
-    for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    for number, (family, kind, protocol, _, address) in enumerate(addresses):
         sock = socket.socket(family, kind, protocol)
         try:
-            sock.settimeout(deadline.left_s())
+            sock.settimeout(deadline.left_s() / (len(addresses) - number))
             sock.connect(address)
         except OSError as error:
             sock.close()
