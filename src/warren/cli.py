@@ -1,8 +1,7 @@
-"""The command line, thin: reads arguments, starts the app, turns our errors into one sentence and exit code 1."""
+"""The command line, thin: reads arguments, starts the app, turns our errors into one sentence and an exit code."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -16,15 +15,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from warren import __version__
-from warren.commands import describe, doctor, live, plan, replay, views
+from warren.commands import describe, doctor, live, plan, replay, show, views
 from warren.commands.alerts import silence_commands, template_commands
 from warren.commands.dashboards import dashboard_commands
-from warren.errors import ConfigError, WarrenError
+from warren.commands.options import AsJson, UsageError
+from warren.errors import WarrenError
 
 if TYPE_CHECKING:
     from warren.config.model import Config
 
 DEFAULT_HTTP = "127.0.0.1:8000"
+USAGE_CODE = 2
+"""As for options that there are not."""
 
 cli = typer.Typer(
     name="warren",
@@ -91,8 +93,8 @@ def run(
     from warren.config.load import for_bootstrap
 
     if config_dir is not None and bootstrap is not None:
-        message = "Give either --config-dir DIR or --bootstrap HOST:PORT."
-        raise ConfigError(message)
+        message = "Either a configuration or a broker is to be watched."
+        raise UsageError(message, hint="Give --config-dir DIR or --bootstrap HOST:PORT.")
     if bootstrap is not None:
         _run_until_signal(for_bootstrap(bootstrap, http_address()), lambda: for_bootstrap(bootstrap, http_address()))
         return
@@ -105,7 +107,7 @@ def run(
 @cli.command("check-config")
 def check_config(
     directory: Annotated[Path, typer.Argument(help="Directory with the configuration.")] = Path(),
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what a configuration comes to, and where each value is from, without connecting to anything."""
     from warren.config.effective import as_text, effective
@@ -119,7 +121,7 @@ def check_config(
     found = list(effective(loaded))
     if as_json:
         rows = [one._asdict() for one in found]
-        typer.echo(json.dumps({"config": rows, "warnings": loaded.warnings}, indent=2))
+        show.as_json({"config": rows, "warnings": loaded.warnings})
         return
     typer.echo(as_text(found))
     for warning in loaded.warnings:
@@ -141,26 +143,36 @@ def config_reference() -> None:
 @cli.command()
 def pack(
     file: Annotated[Path, typer.Argument(help="The file to write, such as warren-environment.tar.gz.")],
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Pack the Python packages that Spark brings to the executors of a cluster ([spark] environment)."""
     from warren.pipeline.environment import pack as pack_environment
     from warren.pipeline.environment import python_name
 
-    found = pack_environment(file)
+    found, needs = pack_environment(file), {"python": python_name(), "pyspark": distribution("pyspark").version}
+    if as_json:
+        show.as_json({"file": str(file), **found._asdict(), "executors_need": needs})
+        return
     typer.echo(f"{file}: {len(found.packages)} packages and Warren, {found.bytes / 1e6:.0f} MB")
-    typer.echo(f"Executors need {python_name()} and the Spark of PySpark {distribution('pyspark').version}.")
+    typer.echo(f"Executors need {needs['python']} and the Spark of PySpark {needs['pyspark']}.")
 
 
 @cli.command("hash-token")
 def hash_token(
     token: Annotated[str | None, typer.Argument(help="The token; without one a new one is made and shown.")] = None,
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Make the hash of a token for the section `security`; only the hash stands in the configuration."""
     from warren.serve.access import hash_token as hash_of
     from warren.serve.access import new_token
 
     chosen = token or new_token()
-    if token is None:
+    if as_json:
+        show.as_json({"token": None if token else chosen, "hash": hash_of(chosen)})
+        return
+    if not token:
         typer.echo(f"token: {chosen}")
     typer.echo(f"hash:  {hash_of(chosen)}")
 
@@ -230,7 +242,7 @@ def main() -> None:
         cli()
     except WarrenError as error:
         typer.echo(f"warren: {error}", err=True)
-        sys.exit(1)
+        sys.exit(USAGE_CODE if isinstance(error, UsageError) else 1)
 
 
 if __name__ == "__main__":

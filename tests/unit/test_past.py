@@ -23,6 +23,7 @@ def told(text: str) -> str:
         ("now", "16. 02:30:00"),
         ("90m", "16. 01:00:00"),
         ("1.5h", "16. 01:00:00"),
+        ("1d12h", "14. 14:30:00"),
         ("2026-11-15T03:00Z", "15. 03:00:00"),
         ("2026-11-15T03:00", "15. 03:00:00"),
         ("2026-11-15T03:00+09:00", "14. 18:00:00"),
@@ -38,7 +39,7 @@ def test_a_moment_is_understood_as_people_give_it(text: str, means: str) -> None
     assert told(text) == means
 
 
-@pytest.mark.parametrize("text", ["yesterday", "25:00", "3", "", "2026-13-01"])
+@pytest.mark.parametrize("text", ["yesterday", "25:00", "3", "", "2026-13-01", "999999999d"])
 def test_what_is_no_moment_is_told(text: str) -> None:
     with pytest.raises(UsageError, match="is no moment"):
         told(text)

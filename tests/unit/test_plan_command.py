@@ -28,7 +28,7 @@ def test_a_target_is_read_as_people_give_it() -> None:
 @pytest.mark.parametrize(
     ("drain", "growth", "headroom", "says"),
     [
-        ("soon", 0, 0, "--drain 'soon' is no duration. It should be like 30s, 5m or 1h."),
+        ("soon", 0, 0, "--drain 'soon' is no duration. It should be like 30s, 5m, 1.5h or 1d12h."),
         ("5m", -100, 0, "--growth -100 is no growth in percent"),
         ("5m", float("nan"), 0, "--growth nan is no growth"),
         ("5m", 0, 100, "--headroom 100 is no share of a consumer"),

@@ -100,7 +100,25 @@ def test_the_live_view_is_plain_in_a_pipe(warren: Command, running: Running) -> 
     lines = warren("top", "--url", running.url).out.splitlines()
 
     assert lines[0] == "local  3 ERR, 1 WARN, 2 OK; up to date"
-    assert "■ STOP" in lines[3]
+    assert lines[1] == ""
+    assert lines[2].split() == ["CLUSTER", "GROUP", "STATUS", "LAG", "BEHIND", "SINCE", "WHY"]
+    assert lines[3:] == warren("groups", "--url", running.url).out.splitlines()[1:]
+
+
+def test_the_worst_groups_are_told_to_programs_with_their_clusters(warren: Command, running: Running) -> None:
+    told = json.loads(warren("top", "--json", "--url", running.url).out)
+
+    assert [one["name"] for one in told["clusters"]] == ["local"]
+    assert (len(told["groups"]), told["matching"]) == (6, 6)
+    assert (told["groups"][0]["cluster"], told["groups"][0]["status"]) == ("local", "ERR")
+
+
+@pytest.mark.parametrize("command", ["groups", "top", "topics", "incidents"])
+def test_a_cluster_that_is_not_there_is_told(warren: Command, running: Running, command: str) -> None:
+    said = warren(command, "--cluster", "nowhere", "--url", running.url)
+
+    assert (said.code, said.out) == (1, "")
+    assert said.err == "warren: There is no cluster `nowhere`. Known are `local`.\n"
 
 
 @pytest.mark.parametrize("command", [["clusters"], ["groups"], ["group", "g"], ["explain", "g"], ["topics"], ["top"]])

@@ -93,7 +93,8 @@ def test_letters_are_letters_while_one_types() -> None:
 
 def test_enter_opens_a_group_and_left_closes_it() -> None:
     assert after(Key.DOWN, Key.ENTER).is_open
-    assert not after(Key.ENTER, Key.BACK).is_open
+    assert after(Key.DOWN, Key.ENTER).opened == ("c", "billing")
+    assert after(Key.ENTER, Key.BACK).opened is None
     assert after(Key.ENTER, Key.DOWN, Key.DOWN, Key.UP).scroll == 1
 
 

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import getpass
-import json
-import re
 from datetime import datetime
 from enum import StrEnum
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import urlencode
 
 import typer
 
+from warren.commands import ask, show
 from warren.commands.client import Client, ClientError, in_path
+from warren.commands.durations import duration_ms
 from warren.commands.options import DEFAULT_URL, AsJson, Token, Url, UsageError
-from warren.commands.show import columns, plain
 
 if TYPE_CHECKING:
     from warren.notify.templates.values import Struct
 
 SILENCES = "/api/v1/silences"
 COLUMNS = ("id", "state", "from", "until", "cluster", "group", "topic", "by", "comment")
-UNITS_S = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-
-_DURATION = re.compile(r"(\d{1,9}[smhd])+", re.ASCII)
 
 silence_commands = typer.Typer(help="Silences: nobody is told while they hold.", no_args_is_help=True)
 template_commands = typer.Typer(help="Templates of messages.", no_args_is_help=True)
@@ -43,14 +38,18 @@ def add_silence(
     topic: Annotated[str, typer.Option(metavar="RE", help="Groups that read a topic in which this is found.")] = "",
     comment: Annotated[str, typer.Option(metavar="TEXT", help="Why.")] = "",
     by: Annotated[str | None, typer.Option(metavar="NAME", help="Who; you if nobody is named.")] = None,
+    as_json: AsJson = False,
     url: Url = DEFAULT_URL,
     token: Token = "",
 ) -> None:
     """From now on nobody is told about the groups that fit all patterns."""
-    wanted = {"cluster": cluster, "group": group, "topic": topic, "duration_s": seconds_in(duration)}
+    wanted = {"cluster": cluster, "group": group, "topic": topic, "duration_s": duration_ms(duration, "--for") // 1000}
     wanted |= {"comment": comment, "by": _user() if by is None else by}
     added = Client(url, token).ask("POST", SILENCES, wanted, has=COLUMNS)
-    typer.echo(f"Silence {plain(added['id'])} holds until {plain(added['until'])}.")
+    if as_json:
+        show.as_json(added)
+        return
+    show.line(show.plain(f"Silence {added['id']} holds until {added['until']}."))
 
 
 @silence_commands.command("list")
@@ -62,31 +61,26 @@ def list_silences(
     """Show silences that hold, will hold, or have held lately."""
     answer = Client(url, token).ask("GET", SILENCES, has=("silences",))
     if as_json:
-        typer.echo(json.dumps(answer, indent=2))
-    elif answer["silences"]:
-        rows = [[plain(one[name]) for name in COLUMNS] for one in answer["silences"]]
-        typer.echo(columns([name.upper() for name in COLUMNS], rows))
-    else:
-        typer.echo("There are no silences.", err=True)
+        show.as_json(answer)
+        return
+    rows = [[one[name] for name in COLUMNS] for one in answer["silences"]]
+    show.table([name.upper() for name in COLUMNS], rows, "There are no silences.")
 
 
 @silence_commands.command("remove")
 def remove_silence(
     silence_id: Annotated[str, typer.Argument(metavar="ID", help="As `warren silence list` shows it.")],
+    *,
+    as_json: AsJson = False,
     url: Url = DEFAULT_URL,
     token: Token = "",
 ) -> None:
     """End a silence at once."""
     removed = Client(url, token).ask("DELETE", f"{SILENCES}/{in_path(silence_id)}", has=COLUMNS)
-    typer.echo(f"Silence {plain(removed['id'])} is removed.")
-
-
-def seconds_in(text: str) -> int:
-    """How many seconds a text like 1d12h stands for."""
-    if not _DURATION.fullmatch(text):
-        message = f"{text!r} is not a time."
-        raise UsageError(message, hint="--for takes numbers with s, m, h or d, such as 30m, 2h or 1d12h.")
-    return sum(int(part[:-1]) * UNITS_S[part[-1]] for part in re.findall(r"\d+[smhd]", text))
+    if as_json:
+        show.as_json(removed)
+        return
+    show.line(show.plain(f"Silence {removed['id']} is removed."))
 
 
 def _user() -> str:
@@ -177,9 +171,7 @@ def _status(client: Client, cluster: str, group: str) -> dict[str, Any]:
 
 
 def _open_incident(client: Client, cluster: str, group: str) -> Any:
-    encoded = group.encode("utf-8", "surrogateescape")
-    wanted = urlencode({"cluster": cluster, "group": encoded, "state": "open", "limit": 1})
-    found = client.ask("GET", f"/api/v1/incidents?{wanted}", has=("incidents",))["incidents"]
+    found = ask.incidents(client, cluster=cluster, group=group, state="open", limit=1)["incidents"]
     return found[0] if found else None
 
 

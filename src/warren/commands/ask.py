@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlencode
 
-from warren.commands.client import Client, ClientError, in_path
+from warren.commands.client import Client, ClientError, in_path, in_query
 
 API = "/api/v1"
 PAGE = 1_000
+MOST_CHANGES = 1_000
+"""Warren remembers no more."""
 
 Answer = dict[str, Any]
 
@@ -21,6 +22,11 @@ def clusters(client: Client) -> list[Answer]:
     return found
 
 
+def cluster(client: Client, name: str) -> Answer:
+    """One by its name."""
+    return client.ask("GET", f"{API}/clusters/{in_path(name)}", has=("name",))
+
+
 def names(client: Client, cluster: str) -> list[str]:
     """The one that is named, or all."""
     return [cluster] if cluster else [one["name"] for one in clusters(client)]
@@ -28,11 +34,20 @@ def names(client: Client, cluster: str) -> list[str]:
 
 def groups(client: Client, cluster: str, **wanted: Any) -> Iterator[Answer]:
     """The groups of a cluster, worst first, page by page."""
-    query = f"?{urlencode({**wanted, 'limit': PAGE}, doseq=True)}"
+    query = in_query(**wanted, limit=PAGE)
     while query:
-        page = client.ask("GET", f"{API}/clusters/{in_path(cluster)}/groups{query}", has=("groups",))
+        page = _groups_page(client, cluster, query)
         yield from page["groups"]
         query = page["next"] or ""
+
+
+def worst_groups(client: Client, cluster: str) -> Answer:
+    """The first page of them; `matching` is how many there are on all pages."""
+    return _groups_page(client, cluster, in_query(limit=PAGE))
+
+
+def _groups_page(client: Client, cluster: str, query: str) -> Answer:
+    return client.ask("GET", f"{API}/clusters/{in_path(cluster)}/groups{query}", has=("matching", "groups", "next"))
 
 
 def group(client: Client, cluster: str, name: str, query: str = "") -> Answer:
@@ -42,9 +57,9 @@ def group(client: Client, cluster: str, name: str, query: str = "") -> Answer:
 
 def topics(client: Client, cluster: str) -> Iterator[Answer]:
     """The topics of a cluster."""
-    query = f"?limit={PAGE}"
+    query = in_query(limit=PAGE)
     while query:
-        page = client.ask("GET", f"{API}/clusters/{in_path(cluster)}/topics{query}", has=("topics",))
+        page = client.ask("GET", f"{API}/clusters/{in_path(cluster)}/topics{query}", has=("topics", "next"))
         yield from page["topics"]
         query = page["next"] or ""
 
@@ -60,17 +75,17 @@ def partition(client: Client, cluster: str, group_name: str, topic_name: str, nu
     return client.ask("GET", f"{API}/clusters/{in_path(cluster)}/{path}", has=("window",))
 
 
-def changes(client: Client, cluster: str, name: str, limit: int) -> list[Answer]:
-    """The latest changes of a group's status, newest first."""
-    query = urlencode({"group": name, "limit": limit})
-    answer = client.ask("GET", f"{API}/clusters/{in_path(cluster)}/changes?{query}", has=("changes",))
-    return [one for one in answer["changes"] if one["group"] == name]
+def changes_after(client: Client, cluster: str, name: str, moment: str) -> list[Answer]:
+    """The changes of a group's status after a moment, oldest first."""
+    query = in_query(group=name, since=moment, limit=MOST_CHANGES)
+    answer = client.ask("GET", f"{API}/clusters/{in_path(cluster)}/changes{query}", has=("changes",))
+    # What the API selects has the name as a part, and is of that moment or later.
+    return [one for one in reversed(answer["changes"]) if one["group"] == name and one["at"] > moment]
 
 
 def incidents(client: Client, **wanted: Any) -> Answer:
     """Incidents, newest first."""
-    query = urlencode({name: value for name, value in wanted.items() if value})
-    return client.ask("GET", f"{API}/incidents?{query}", has=("incidents",))
+    return client.ask("GET", f"{API}/incidents{in_query(**wanted)}", has=("incidents",))
 
 
 def cause_of(found: Answer) -> Answer | None:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse
 from typing import Any, NamedTuple
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from warren.errors import WarrenError
 
@@ -96,6 +96,12 @@ class Client(NamedTuple):
 def in_path(name: str) -> str:
     """A name as a part of a path, whatever is in it."""
     return quote(name.encode("utf-8", "surrogateescape"), safe="")
+
+
+def in_query(**wanted: object) -> str:
+    """What is wanted, where it is not empty, as the end of an address."""
+    given = {name: value for name, value in wanted.items() if value}
+    return f"?{urlencode(given, doseq=True, errors='surrogateescape')}"
 
 
 def _checked_url(url: str) -> SplitResult:

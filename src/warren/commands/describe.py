@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from warren.commands import show
-from warren.commands.options import UsageError
+from warren.commands.options import AsJson, UsageError
 from warren.errors import WarrenError
 
 if TYPE_CHECKING:
@@ -51,14 +50,14 @@ def describe(
     bootstrap: Bootstrap,
     group: Annotated[str, typer.Option(metavar="NAME", help="The group.")],
     properties: Properties = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show how far a group is on each partition, in records and seconds, and how it is doing; no Warren has to run."""
     client = client_of(bootstrap, properties)
     verdict = _judged(client, group)
     ages_s = _ages_of_unread(client, verdict)
     if as_json:
-        typer.echo(json.dumps(_as_answer(verdict, ages_s), indent=2))
+        show.as_json(_as_answer(verdict, ages_s))
         return
     show.heading(show.plain(f"{group} is {verdict.status.name}, {verdict.total_lag:,} records behind"))
     titles = ("TOPIC", "PARTITION", "STATUS", "COMMITTED", "END", "LAG", "BEHIND", "OWNER", "WHY")

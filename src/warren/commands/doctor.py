@@ -15,7 +15,7 @@ import typer
 from warren import __version__
 from warren.commands import show
 from warren.commands.describe import OFFSETS_TOPIC, Properties, client_of
-from warren.commands.options import UsageError
+from warren.commands.options import AsJson, UsageError
 from warren.errors import WarrenError
 
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 FREE_BYTES = 1_000_000_000
 CLOCK_S = 5.0
+
+
+class UnwellError(WarrenError):
+    """Something is there, but not as it should be."""
 
 
 class Finding(NamedTuple):
@@ -39,7 +43,7 @@ def doctor(
     bootstrap: Annotated[str, typer.Option(metavar="HOST:PORT", help="A broker to try.")] = "",
     config_dir: Annotated[Path | None, typer.Option(help="Try all clusters of this configuration.")] = None,
     properties: Properties = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find out what keeps Warren from working: brokers, rights, clocks, versions. Exit code 1 if anything does."""
     clients = _clients(bootstrap, config_dir, properties)
@@ -106,7 +110,7 @@ def _disk() -> str:
     free = shutil.disk_usage(there).free
     if free < FREE_BYTES:
         message = f"Only {free / 1e6:,.0f} MB are free at {there}."
-        raise UsageError(message, hint="Snapshots and Spark need about 1 GB.")
+        raise UnwellError(message, hint="Snapshots and Spark need about 1 GB.")
     return f"{free / 1e9:,.0f} GB free at {there}"
 
 
@@ -185,5 +189,5 @@ def _clocks(client: ClientConfig) -> str:
     youngest_s = min(ages_s)
     if youngest_s < -CLOCK_S:
         message = f"The brokers' clock is {-youngest_s:,.0f} s ahead of this machine's."
-        raise UsageError(message, hint="Warren takes it into account; but set the clocks.")
+        raise UnwellError(message, hint="Warren takes it into account; but set the clocks.")
     return f"the newest commit was {show.seconds(youngest_s)} ago"

@@ -15,10 +15,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from warren.commands.durations import UNITS_MS, milliseconds_in
 from warren.commands.options import UsageError
+from warren.errors import HistoryError, SetupError, WarrenError
 from warren.reports.moments import instant
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from warren.config.model import Config
     from warren.history.reader import HistoryReader, Span
 
 DRIVER_MEMORY = "2g"
@@ -35,24 +40,23 @@ Master = Annotated[str, typer.Option(help="Spark's master; else as [spark] of th
 SkipDamaged = Annotated[bool, typer.Option("--skip-damaged", help="Leave out files that are damaged or missing.")]
 Html = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report with plots, for a browser.")]
 
-_AGO = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
 _OF_DAY = re.compile(r"\d\d:\d\d")
-_UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def moment_ms(text: str, option: str, *, now_ms: int) -> int:
     """A moment as people give it; without a zone it is UTC."""
     if text == "now":
         return now_ms
-    if ago := _AGO.fullmatch(text):
-        return now_ms - round(float(ago[1]) * _UNIT_MS[ago[2]])
+    ago_ms = milliseconds_in(text)
+    if ago_ms is not None and ago_ms <= now_ms:
+        return now_ms - ago_ms
     try:
         if _OF_DAY.match(text):
             return _last_ms(clock_time.fromisoformat(text), now_ms)
         return _ms(datetime.fromisoformat(text))
     except ValueError as error:
         message = f"{option} {text!r} is no moment."
-        hint = "It should be like 2026-11-16T03:00Z, 03:00 (the last time it was), or how long ago: 90m, 6h, 7d."
+        hint = "It should be like 2026-11-16T03:00Z, 03:00 (the last time it was), or how long ago: 90m, 1d12h, 7d."
         raise UsageError(message, hint=hint) from error
 
 
@@ -60,20 +64,11 @@ def _last_ms(of_day: clock_time, now_ms: int) -> int:
     """The last time that it was so late."""
     today = datetime.fromtimestamp(now_ms / 1000, of_day.tzinfo or UTC).date()
     at_ms = _ms(datetime.combine(today, of_day))
-    return at_ms if at_ms <= now_ms else at_ms - _UNIT_MS["d"]
+    return at_ms if at_ms <= now_ms else at_ms - UNITS_MS["d"]
 
 
 def _ms(moment: datetime) -> int:
     return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
-
-
-def duration_ms(text: str, option: str) -> int:
-    """A duration as people give it."""
-    found = _AGO.fullmatch(text)
-    if not found:
-        message = f"{option} {text!r} is no duration."
-        raise UsageError(message, hint="It should be like 30s, 5m or 1h.")
-    return round(float(found[1]) * _UNIT_MS[found[2]])
 
 
 def cluster_of(reader: HistoryReader, cluster: str) -> str:
@@ -81,7 +76,7 @@ def cluster_of(reader: HistoryReader, cluster: str) -> str:
     clusters = reader.catalog.clusters()
     if not cluster and len(clusters) > 1:
         message = f"There is a history of several clusters: {', '.join(clusters)}."
-        raise UsageError(message, hint="Name one with --cluster.")
+        raise HistoryError(message, hint="Name one with --cluster.")
     return cluster or next(iter(clusters), "")
 
 
@@ -132,12 +127,12 @@ class Where(NamedTuple):
 
 @contextmanager
 def history(path: str, config_dir: Path | None, master: str, *, skips_damaged: bool = False) -> Iterator[HistoryReader]:
-    """A Spark of its own, and the history."""
+    """A Spark of its own, and the history; whatever Spark fails at is one sentence."""
     from warren.config.load import load_directory
     from warren.config.model import Config
     from warren.history.reader import HistoryReader
     from warren.machine.logs import LogLevel, configure_logging
-    from warren.pipeline.session import LOCAL, start_session, stop_session
+    from warren.pipeline.session import stop_session
 
     config = load_directory(config_dir, os.environ).config if config_dir else Config()
     where = path or config.history.path
@@ -145,13 +140,44 @@ def history(path: str, config_dir: Path | None, master: str, *, skips_damaged: b
         message = "Where is the history?"
         raise UsageError(message, hint="Name it with --history PATH, or --config-dir DIR with [history] in it.")
     configure_logging(LogLevel("warn"))
-    chosen = master or config.spark.master
-    settings = {name: one.get_secret_value() for name, one in config.spark.settings.items()}
-    with TemporaryDirectory(prefix="warren-") as home:
-        local = {"spark.driver.memory": DRIVER_MEMORY, **settings}
-        where_to = "local[*]" if chosen == LOCAL else chosen
-        spark = start_session(where_to, Path(home), local, config.spark.environment)
+    # A JVM that could not be started well may still be writing there.
+    with TemporaryDirectory(prefix="warren-", ignore_cleanup_errors=True) as home:
+        with spark_told(SetupError, "Spark cannot be started"):
+            spark = _started(master or config.spark.master, Path(home), config)
         try:
-            yield HistoryReader(spark, where, skips_damaged=skips_damaged)
+            with spark_told(HistoryError, f"The history in {where} cannot be read"):
+                yield HistoryReader(spark, where, skips_damaged=skips_damaged)
         finally:
             stop_session(spark)
+
+
+def _started(master: str, home: Path, config: Config) -> SparkSession:
+    from warren.pipeline.session import LOCAL, start_session
+
+    settings = {name: one.get_secret_value() for name, one in config.spark.settings.items()}
+    local = {"spark.driver.memory": DRIVER_MEMORY, **settings}
+    return start_session("local[*]" if master == LOCAL else master, home, local, config.spark.environment)
+
+
+@contextmanager
+def spark_told(kind: type[WarrenError], what: str, hint: str = "") -> Iterator[None]:
+    """What Spark raises, as an error of ours with the cause in a sentence."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    from warren.pipeline.queries import cause_of
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        message = f"{what}: {cause_of(error).rstrip('.')}."
+        raise kind(message, hint=hint) from error
+
+
+def write_report(path: Path, report: str) -> None:
+    """A report for a browser; a `SetupError` if there is no room for it."""
+    try:
+        path.write_text(report, encoding="utf-8")
+    except OSError as error:
+        message = f"The report cannot be written to {path}: {error.strerror}."
+        raise SetupError(message) from error

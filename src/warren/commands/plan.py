@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from warren.commands import past, show
-from warren.commands.options import UsageError
+from warren.commands.durations import duration_ms
+from warren.commands.options import AsJson, UsageError
 
 if TYPE_CHECKING:
     from warren.capacity.result import Plan
@@ -30,7 +30,7 @@ def plan(
     drain: Annotated[str, typer.Option(metavar="TIME", help="No record is to wait longer: 30s, 5m, 1h.")] = "5m",
     growth: Annotated[float, typer.Option(metavar="PERCENT", help="So much more will be produced.")] = 0.0,
     headroom: Annotated[float, typer.Option(metavar="PERCENT", help="So much of each consumer is to stay free.")] = 0.0,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: AsJson = False,
     html: past.Html = None,
     master: past.Master = "",
     skip_damaged: past.SkipDamaged = False,
@@ -47,7 +47,9 @@ def plan(
         wanted = Wanted(past.span_of(reader, cluster, when), group, topic)
         found = make_plan(reader, wanted, target, with_plots=html is not None)
     if html:
-        _write_report(html, found)
+        from warren.capacity.report import report
+
+        past.write_report(html, report(found))
     if as_json:
         show.as_json(answer(found))
         return
@@ -64,7 +66,7 @@ def target_of(drain: str, growth: float, headroom: float) -> Target:
     if not 0 <= headroom < 100:
         message = f"--headroom {headroom:g} is no share of a consumer in percent."
         raise UsageError(message, hint="It must be 0 or more, and less than 100.")
-    return Target(past.duration_ms(drain, "--drain") / 1000, growth / 100, headroom / 100)
+    return Target(duration_ms(drain, "--drain") / 1000, growth / 100, headroom / 100)
 
 
 def _say(found: Plan) -> None:
@@ -136,13 +138,3 @@ def _sized(one: Sizing) -> dict[str, Any]:
         "measured": asdict(one.measured)
         | {"produce_mean": one.measured.produce_mean, "consume_mean": one.measured.consume_mean},
     }
-
-
-def _write_report(path: Path, found: Plan) -> None:
-    from warren.capacity.report import report
-
-    try:
-        path.write_text(report(found), encoding="utf-8")
-    except OSError as error:
-        message = f"The report cannot be written to {path}: {error.strerror}."
-        raise UsageError(message) from error

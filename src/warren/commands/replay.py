@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from warren.commands import past, show
-from warren.commands.options import UsageError
+from warren.commands.options import AsJson, UsageError
+from warren.errors import SinkError
 from warren.model import Status
 
 if TYPE_CHECKING:
     from warren.history.reader import HistoryReader
     from warren.replay.compare import Alert, Comparison, GroupComparison
     from warren.replay.job import Request
+    from warren.sinks.choice import Choice
+    from warren.sinks.contract import Sent
+    from warren.sinks.sink import Sink
 
 AlertFrom = Literal["warn", "err"]
 RuleSet = Literal["burrow", "warren"]
@@ -38,7 +45,7 @@ def replay(
     alert_from: Annotated[AlertFrom, typer.Option(help="What counts as an alert.")] = "warn",
     damp: Annotated[int, typer.Option(min=0, help="Shorter trouble, in seconds, is no alert.")] = 0,
     every: Annotated[int, typer.Option(min=0, help="Judge only so often, in seconds; 0: as often as then.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: AsJson = False,
     html: past.Html = None,
     sink: Annotated[str, typer.Option(metavar="NAME", help="Write the points of that time to this sink instead.")] = "",
     master: past.Master = "",
@@ -54,39 +61,47 @@ def replay(
     changes: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     changes |= _rules(rules, threshold_records, threshold_seconds)
     terms = (Status.WARN if alert_from == "warn" else Status.ERR, damp * 1000)
+    if sink and html:
+        message = "--html is a report of alerts, and --sink looks for none."
+        raise UsageError(message, hint="Give one of them.")
     past.checked_pattern("--group", group)
     when = past.range_of(from_, to)
+    receiver = _receiver(sink, config_dir) if sink else None
     with past.history(history, config_dir, master, skips_damaged=skip_damaged) as reader:
         from warren.replay.compare import Terms, compare
         from warren.replay.job import Request
         from warren.replay.verdicts import recorded_turns, replayed_turns
 
         span = past.span_of(reader, cluster, when)
-        request = Request(span, changes, group, every * 1000)
-        if sink:
-            _send(reader, request, config_dir, sink)
+        request = Request(span, changes, group, every_ms=every * 1000)
+        if receiver:
+            _say_sent(_send(reader, request, receiver), receiver.sink.name, as_json)
             return
         found = compare(
             recorded_turns(reader, request), replayed_turns(reader, request), Terms(span.from_ms, span.to_ms, *terms)
         )
     if html:
-        _write_report(html, found, span.cluster, changes)
+        from warren.replay.report import report
+
+        past.write_report(html, report(found, span.cluster, changes))
     if as_json:
         show.as_json(answer(found, span.cluster, changes))
         return
     _say(found, span.cluster)
 
 
-def _send(reader: HistoryReader, request: Request, config_dir: Path | None, name: str) -> None:
-    """Write the points of a time to a sink of the configuration."""
-    import os
-    from functools import partial
+class _Receiver(NamedTuple):
+    """A sink of the configuration, and what it wants to have."""
 
+    sink: Sink
+    choose: Callable[[], Choice]
+    interval_ms: int
+
+
+def _receiver(name: str, config_dir: Path | None) -> _Receiver:
     from warren.config.load import load_directory
-    from warren.replay.points import replayed_points
     from warren.sinks.choice import choice
     from warren.sinks.setup import sink_of
-    from warren.sinks.writers import write_points
 
     if config_dir is None:
         message = f"Where is the sink {name} configured?"
@@ -95,9 +110,29 @@ def _send(reader: HistoryReader, request: Request, config_dir: Path | None, name
     sink = sink_of(config, name)
     one = config.sink[sink.name]
     choose = partial(choice, one.cluster, one.group, one.topic, partitions=one.partitions, topics=one.topics)
-    sent = write_points(reader.spark, sink, replayed_points(reader, request, choose, one.interval * 1000))
-    why = f": {sent.reason}" if sent.refused else ""
-    show.line(f"{sent.points:,} points were written to {name}, {sent.refused:,} were refused{why}.")
+    return _Receiver(sink, choose, one.interval * 1000)
+
+
+def _send(reader: HistoryReader, request: Request, to: _Receiver) -> Sent:
+    """Write the points of a time to a sink."""
+    from warren.replay.points import replayed_points
+    from warren.sinks.writers import write_points
+
+    points = replayed_points(reader, request, to.choose, to.interval_ms)
+    hint = "The command may be given again: points that are there already are written as they are."
+    with past.spark_told(SinkError, f"Not all points could be written to {to.sink.name}", hint):
+        return write_points(reader.spark, to.sink, points)
+
+
+def _say_sent(sent: Sent, sink: str, as_json: bool) -> None:
+    """How many arrived; exit code 1 if not all of them did."""
+    if as_json:
+        show.as_json({"sink": sink, "points": sent.points, "refused": sent.refused, "reason": sent.reason or None})
+    else:
+        reason = f": {sent.reason}" if sent.refused else ""
+        show.line(show.plain(f"{sent.points:,} points were written to {sink}, {sent.refused:,} were refused{reason}."))
+    if sent.refused:
+        raise typer.Exit(1)
 
 
 def _rules(rules: RuleSet | None, records: int | None, seconds: int | None) -> dict[str, Any]:
@@ -176,16 +211,6 @@ def answer(found: Comparison, cluster: str, changes: dict[str, Any]) -> dict[str
         "alerts": {"saved": found.saved, "added": found.added, "kept": found.kept},
         "groups": groups,
     }
-
-
-def _write_report(path: Path, found: Comparison, cluster: str, changes: dict[str, Any]) -> None:
-    from warren.replay.report import report
-
-    try:
-        path.write_text(report(found, cluster, changes), encoding="utf-8")
-    except OSError as error:
-        message = f"The report cannot be written to {path}: {error.strerror}."
-        raise UsageError(message) from error
 
 
 def explain_at(group: str, at: str, where: past.Where) -> None:

@@ -23,19 +23,21 @@ NUMBERS |= {"END", "START", "PER SECOND", "OFFSET", "PARTITION", "LOST"}
 """Columns that are read from the right."""
 
 console = Console(highlight=False, markup=False, emoji=False)
+beside = Console(stderr=True, highlight=False, markup=False, emoji=False)
+"""For what is no part of the output."""
 
 
 def lines_of(say: Callable[[], None]) -> list[Text]:
     """What would be shown, line by line, for a screen that something else is drawn on."""
-    global console  # noqa: PLW0603  # all that is shown goes through this one
-    outside, written = console, StringIO()
-    console = Console(
-        file=written, force_terminal=True, width=outside.width, highlight=False, markup=False, emoji=False
+    global console, beside  # noqa: PLW0603  # all that is shown goes through these two
+    outside, written = (console, beside), StringIO()
+    console = beside = Console(
+        file=written, force_terminal=True, width=console.width, highlight=False, markup=False, emoji=False
     )
     try:
         say()
     finally:
-        console = outside
+        console, beside = outside
     return list(Text.from_ansi(written.getvalue()).split())
 
 
@@ -63,7 +65,7 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) ->
     """Rows under their titles; where there are none, `nothing` is said beside the output."""
     found = [[plain(cell) for cell in row] for row in rows]
     if not found:
-        typer.echo(nothing, err=True)
+        beside.print(nothing, soft_wrap=True)
     elif console.is_terminal:
         console.print(rich_table(titles, found))
     else:

@@ -72,11 +72,16 @@ def group_row(one: Answer) -> list[str]:
     """A group in a list."""
     cause = one["cause"]
     status = cause["status"] if cause and one["status"] == "ERR" else one["status"] or "-"
-    why = f"{cause['topic']} {cause['partition']}: {cause['reason']}" if cause else one["note"] or ""
+    reason = why(cause) or one["note"] or ""
     if one["stale_since"]:
-        why = f"nothing new is known for {show.ago(one['stale_since'])}; {why}"
+        reason = f"nothing new is known for {show.ago(one['stale_since'])}; {reason}"
     lag = [show.number(one["total_lag"]), show.seconds(one["lag_seconds"]), show.ago(one["since"])]
-    return [one["cluster"], one["group"], status, *lag, why]
+    return [one["cluster"], one["group"], status, *lag, reason]
+
+
+def why(cause: Answer | None) -> str:
+    """The partition that made a group what it is, and what is with it; nothing if there is none."""
+    return f"{cause['topic']} {cause['partition']}: {cause['reason']}" if cause else ""
 
 
 def show_group(
@@ -249,10 +254,9 @@ def list_incidents(
 
 
 def _incident_row(one: Answer) -> list[str]:
-    cause = one["steps"][0]["cause"]
-    why = f"{cause['topic']} {cause['partition']}: {cause['reason']}" if cause else ""
     lasted = show.ago(one["opened_at"]) if one["closed_at"] is None else _between(one["opened_at"], one["closed_at"])
-    return [show.clock(one["opened_at"]), lasted, one["cluster"], one["group"], one["worst"], one["state"], why]
+    about = [one["cluster"], one["group"], one["worst"], one["state"]]
+    return [show.clock(one["opened_at"]), lasted, *about, why(one["steps"][0]["cause"])]
 
 
 def _between(start: str, end: str) -> str:

@@ -75,6 +75,11 @@ class Walk:
         shown = self.shown
         return shown[self.place] if shown else None
 
+    @property
+    def opened(self) -> tuple[str, str] | None:
+        """Cluster and group of the one that is shown; None if it is the list."""
+        return self.chosen if self.is_open else None
+
     def after(self, key: str) -> Walk:
         """Where one is after a key."""
         if self.is_typing:
