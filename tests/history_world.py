@@ -29,6 +29,10 @@ JUDGING = Judging(
 )
 
 
+OBSERVING_MS = 700
+"""So long it takes until an observation is taken in: it is of a moment before."""
+
+
 class World:
     """A Warren without its edges, and all that it writes down."""
 
@@ -36,6 +40,7 @@ class World:
         self.now_ms = T0_MS
         self.ends = {topic: [100, 100] for topic in TOPICS}
         self.order = 0
+        self.observations = 0
         self.pages: list[dict[str, pa.Table]] = []
         self.home = home
         self.recorded: dict[str, dict[int, int]] = {}
@@ -64,7 +69,8 @@ class World:
                     topic = TOPICS[i // 2]
                     if topic in self.ends:
                         self.ends[topic][i % 2] += grown_by
-                self.state.apply_head_rows(head_table(self.ends, self.now_ms), now_ms=self.now_ms)
+                seen = head_table(self.ends, self.now_ms - OBSERVING_MS, **self.topic_ids())
+                self.state.apply_head_rows(seen, now_ms=self.now_ms)
             case "evaluate":
                 self.state.evaluate(now_ms=self.now_ms)
             case "assign":
@@ -77,6 +83,11 @@ class World:
                 self.ends.pop("payments", None)
             case "restart":
                 self.restart()
+
+    def topic_ids(self) -> dict[str, str]:
+        """They are asked for now and then."""
+        self.observations += 1
+        return dict.fromkeys(self.ends, "A" * 22) if self.observations % 3 == 0 else {}
 
     def assign(self, group: str) -> None:
         value = classic_group(("h", "c", [(topic, [0]) for topic in TOPICS]))

@@ -177,8 +177,7 @@ class App:
                 self._start_queries(name)
             for name, state in self.clusters.items():
                 judging = _judging(config, name)
-                state.judge_by(judging.settings, judging.policy)
-                state.note_judging(judging.to_text(), now_ms=now_ms())
+                state.judge_by(judging.settings, judging.policy, judging.to_text(), now_ms=now_ms())
         log.info("configuration taken on", added=found.added, removed=found.removed, changed=found.changed)
         if found.later:
             log.warning("some changes need a restart", sections=found.later)

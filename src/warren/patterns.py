@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Protocol
 
 import re2
@@ -19,6 +20,7 @@ class PatternError(ValueError):
     """A text that is no regular expression; the message says why."""
 
 
+@lru_cache(maxsize=1_000)
 def compile_pattern(text: str) -> Pattern:
     """A regular expression; RE2 knows no look-around, and never takes long."""
     options = re2.Options()

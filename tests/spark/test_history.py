@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import time
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from unittest.mock import patch
@@ -16,15 +19,21 @@ from tests.scenario import commit_table, head_table
 from warren.clusters.state import ClusterState
 from warren.errors import HistoryError
 from warren.history.courses import Where, offsets_course_of
+from warren.history.files import Files
+from warren.history.judging import Judging
 from warren.history.reader import HistoryReader, Span
 from warren.history.service import History, Plan
 from warren.history.writer import HistoryWriter, Upkeep
+from warren.model import Status
+from warren.replay.compare import Turn
 from warren.replay.job import Request
+from warren.replay.moment import thought_at
 from warren.replay.points import replayed_points
-from warren.replay.verdicts import replayed_verdicts
+from warren.replay.verdicts import recorded_turns, replayed_turns, replayed_verdicts
 from warren.sinks.choice import choice
 
 EVER_MS = 1 << 60
+LATER_MS = 2 * 86_400_000
 
 
 class Clock:
@@ -46,12 +55,12 @@ class Site:
         self.ends = {topic: [1_000, 1_000] for topic in TOPICS}
         self.start()
 
-    def start(self) -> None:
+    def start(self, judging: Judging = JUDGING) -> None:
         names = {"kafka": "__consumer_offsets"}
-        self.state = ClusterState("c", JUDGING.limits, JUDGING.settings, names, JUDGING.policy)
+        self.state = ClusterState("c", judging.limits, judging.settings, names, judging.policy)
         self.history = History(Plan(self.path), self.home, self.clock)
         self.history.open(self.spark)
-        self.history.keep(self.state, JUDGING.to_text)
+        self.history.keep(self.state, judging.to_text)
 
     def crash(self) -> None:
         """What was spooled is on disk, and the process is gone."""
@@ -108,6 +117,77 @@ def test_a_replay_by_spark_as_it_was_says_what_was_said(site: Site) -> None:
         tuple(row[name] for name in names) for row in said
     )
     assert said
+
+
+def said_and_replayed(site: Site, from_ms: int) -> tuple[list[Turn], list[Turn]]:
+    site.history.flush()
+    reader = site.reader()
+    request = Request(reader.checked(Span("c", from_ms, EVER_MS)))
+    return recorded_turns(reader, request), replayed_turns(reader, request)
+
+
+def test_an_observation_that_was_under_way_at_a_keyframe_is_replayed_after_it(site: Site) -> None:
+    site.run(30, offset_of=slow)
+    began_ms = site.clock.now_ms
+    site.clock.now_ms += 1_000
+    site.state.write_keyframe(now_ms=site.clock.now_ms)
+    site.state.apply_head_rows(head_table(site.ends, began_ms + 300), now_ms=site.clock.now_ms)
+    from_ms = site.clock.now_ms
+    site.ends["orders"] = [9_000, 9_000]  # the other topic is idle, so only this one is written down
+    site.clock.now_ms += 10_000
+    site.state.apply_head_rows(head_table(site.ends, site.clock.now_ms), now_ms=site.clock.now_ms)
+    site.state.evaluate(now_ms=site.clock.now_ms)
+    said, replayed = said_and_replayed(site, from_ms)
+    assert replayed == said
+    thought = thought_at(site.reader(), "c", "audit", site.clock.now_ms)
+    assert {one["topic"] for one in thought["partitions"]} == set(TOPICS)
+
+
+def test_the_group_that_tells_how_far_warren_is_makes_no_alert(site: Site) -> None:
+    site.ends["__consumer_offsets"] = [0]
+    site.run(20, offset_of=slow)
+    site.state.write_keyframe(now_ms=site.clock.now_ms)
+    from_ms = site.clock.now_ms
+    site.run(300, offset_of=slow)
+    said, replayed = said_and_replayed(site, from_ms)
+    assert replayed == said
+    assert {one.group for one in replayed} <= set(GROUPS)
+
+
+def test_after_a_start_from_nothing_a_replay_knows_what_was_committed_long_before(site: Site) -> None:
+    patient = replace(JUDGING, expire_group_ms=EVER_MS)
+    site.start(patient)
+    rows = [(g, t, 0, 900, site.clock.now_ms) for g in GROUPS for t in TOPICS]
+    site.state.apply_commit_rows("kafka", commit_table(*rows), now_ms=site.clock.now_ms)
+    site.history.flush()
+    site.clock.now_ms += 3 * 3_600_000
+    site.start(patient)  # without a snapshot, so everything is read again
+    site.state.apply_commit_rows("kafka", commit_table(*rows), now_ms=site.clock.now_ms)
+    from_ms = site.clock.now_ms
+    for _ in range(10):
+        site.clock.now_ms += 5_000
+        site.ends = {topic: [end + 100 for end in ends] for topic, ends in site.ends.items()}
+        site.state.apply_head_rows(head_table(site.ends, site.clock.now_ms), now_ms=site.clock.now_ms)
+        site.state.evaluate(now_ms=site.clock.now_ms)
+    said, replayed = said_and_replayed(site, from_ms)
+    assert replayed == said
+    assert {"billing", "mail"} <= {one.group for one in said}
+    assert site.orders() == list(range(len(rows)))
+
+
+def test_trouble_from_before_a_start_from_nothing_ends_with_it(site: Site) -> None:
+    site.run(60, offset_of=slow)
+    first_ms = site.clock.now_ms
+    site.history.flush()
+    site.clock.now_ms += 60_000
+    site.start()
+    site.run(3, offset_of=lambda group, order: 90_000)
+    said, replayed = said_and_replayed(site, first_ms)
+    troubled = {one.group for one in said if one.status > Status.OK}
+    ended = {one.group for one in said if one.status == Status.NOTFOUND}
+    assert troubled
+    assert troubled <= ended
+    assert replayed == said
 
 
 def test_the_points_of_a_time_that_is_over_are_those_of_its_evaluations(site: Site) -> None:
@@ -193,14 +273,66 @@ def test_a_file_that_no_version_names_is_never_read_and_goes_after_a_while(site:
     site.run(10, offset_of=slow)
     site.history.flush()
     [known] = Path(site.path).glob("commits/*/*/*.parquet")
-    orphan = known.with_name("0-orphan.parquet")
+    orphan = known.with_name(f"0-{'0' * 12}.parquet")
     orphan.write_bytes(known.read_bytes())
     assert site.orders() == list(range(site.order))
     writer, now_ms = HistoryWriter(site.spark, site.path), round(time.time() * 1000)
     writer.maintain(Upkeep(retention_days=10_000), now_ms=now_ms)
     assert orphan.exists()  # somebody else may be about to name it
-    writer.maintain(Upkeep(retention_days=10_000), now_ms=now_ms + 3_600_000)
+    writer.maintain(Upkeep(retention_days=10_000), now_ms=now_ms + LATER_MS)
     assert not orphan.exists()
+    assert site.orders() == list(range(site.order))
+
+
+def test_files_of_others_are_left_alone(site: Site) -> None:
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    foreign = [Path(site.path) / name for name in ("sales/2026.parquet", "commits/a.parquet", "_staging/mine.txt")]
+    for one in foreign:
+        one.parent.mkdir(parents=True, exist_ok=True)
+        one.write_text("not of Warren")
+    now_ms = round(time.time() * 1000) + LATER_MS
+    HistoryWriter(site.spark, site.path).maintain(Upkeep(retention_days=10_000), now_ms=now_ms)
+    assert all(one.exists() for one in foreign)
+    assert site.orders() == list(range(site.order))
+
+
+def test_a_history_whose_log_is_gone_is_told_and_left_as_it_is(site: Site) -> None:
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    shutil.rmtree(Path(site.path) / "_log")
+    with pytest.raises(HistoryError, match="has files, but its log is gone"):
+        HistoryWriter(site.spark, site.path)
+    assert list(Path(site.path).glob("commits/*/*/*.parquet"))
+
+
+def test_a_damaged_file_keeps_no_others_from_being_put_together(site: Site) -> None:
+    for _ in range(5):
+        site.run(3, offset_of=slow)
+        site.history.flush()
+    min(Path(site.path).glob("commits/*/*/*.parquet")).write_bytes(b"damaged")
+    HistoryWriter(site.spark, site.path).maintain(Upkeep(most_files=3), now_ms=site.clock.now_ms)
+    counts = Counter(one.table for one in site.reader().catalog.files.values())
+    assert (counts["commits"], counts["events"]) == (5, 1)
+
+
+def test_after_a_write_of_which_nobody_knows_whether_it_was_done_it_goes_on(site: Site) -> None:
+    site.run(10, offset_of=slow)
+    renamed = Files.rename
+
+    def cut_off(files: Files, path: str, to: str) -> bool:
+        done = renamed(files, path, to)
+        if to.endswith("version.json"):
+            message = "No answer within 60 s."
+            raise HistoryError(message)
+        return done
+
+    with patch.object(Files, "rename", cut_off), pytest.raises(HistoryError, match="No answer"):
+        site.history.flush()
+    with pytest.raises(HistoryError, match="or a write was cut off"):
+        site.history.flush()
+    site.run(10, offset_of=slow)
+    site.history.flush()
     assert site.orders() == list(range(site.order))
 
 
@@ -212,7 +344,7 @@ def test_a_history_whose_path_cannot_be_used_begins_when_it_can(site: Site, tmp_
     assert site.history.health.last_error
     in_the_way.unlink()
     site.clock.now_ms += 60_000
-    site.history.step()
+    site.history.write()
     assert not site.history.health.last_error
     site.run(10, offset_of=slow)
     site.history.flush()
@@ -248,7 +380,7 @@ def test_small_files_are_put_together_and_the_old_ones_go_after_a_while(site: Si
     writer.maintain(Upkeep(most_files=3), now_ms=site.clock.now_ms)
     assert len(list(Path(site.path).glob(commits))) == 6
     assert site.orders() == list(range(site.order))
-    writer.maintain(Upkeep(most_files=3), now_ms=site.clock.now_ms + 3_600_000)
+    writer.maintain(Upkeep(most_files=3), now_ms=site.clock.now_ms + LATER_MS)
     assert len(list(Path(site.path).glob(commits))) == 1
     assert site.orders() == list(range(site.order))
 
@@ -283,7 +415,7 @@ def test_two_writers_are_told(spark: SparkSession, tmp_path: Path) -> None:
 
     one, other = (HistoryLog(Files(spark, str(tmp_path))) for _ in range(2))
     one.commit(Version(1))
-    with pytest.raises(HistoryError, match="Another Warren writes"):
+    with pytest.raises(HistoryError, match="Another Warren has written"):
         other.commit(Version(2))
 
 

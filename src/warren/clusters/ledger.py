@@ -58,6 +58,7 @@ class Ledger:
         self._name = name
         self._clock_skew = ClockSkew()
         self._expired_ms = 0
+        self._has_caught_up = False
 
     # -- the offsets topic ---------------------------------------------------------------------------------------
 
@@ -82,7 +83,7 @@ class Ledger:
         if not progress.caught_up and not batch.ends and batch.is_settled:
             progress.caught_up = True
             self._expire(now_ms)  # the backlog has groups that are long gone
-        self.reading.note_caught_up()
+        self._note_caught_up(now_ms)
         return batch
 
     def _take_commits(self, consumer: str, batch: CommitBatch, now_ms: int) -> None:
@@ -136,8 +137,25 @@ class Ledger:
             self.journal.looked(consumer, admitted, self.windows.clock_skew_ms, now_ms)
         self._tell_groups(consumer, found)
         self.reading.modules[consumer].advance_to_look(found, look.looked_ms)
-        self.reading.note_caught_up()
+        self._note_caught_up(now_ms)
         return found
+
+    def _note_caught_up(self, now_ms: int) -> None:
+        """Once everything was read for the first time, what is known counts.
+
+        If it was read from nothing on, the history begins anew here: much of it may have been written down long ago.
+        """
+        if self._has_caught_up or not self.reading.has_caught_up:
+            return
+        self._has_caught_up = True
+        if self.reading.restored_ms is None:
+            self.begin_history_again(now_ms)
+        self.reading.note_caught_up()
+
+    def begin_history_again(self, now_ms: int) -> None:
+        """What is written down from now on stands for itself."""
+        self.journal.begin_again(now_ms)
+        self.journal.keyframe(self.windows, self.standings, now_ms)
 
     def _believed_of_look(self, found: Difference) -> Difference:
         believed = self.windows.is_believed(found.commits)
@@ -210,8 +228,7 @@ class Ledger:
             for looks in self.reading.looks.values():
                 looks.forget()
             self.windows = Windows(self.windows.limits)
-            self.journal.begin_again(now_ms)
-            self.journal.keyframe(self.windows, self.standings, now_ms)
+            self.begin_history_again(now_ms)
         self.cluster_id = cluster_id
 
     def note_readable_end(self, doubt: Doubt, readable_end: int) -> None:

@@ -443,10 +443,11 @@ class ClusterState:
 
     # -- people change -------------------------------------------------------------------------------------------
 
-    def judge_by(self, settings: Settings, policy: Policy) -> None:
-        """From now on groups are judged by these."""
+    def judge_by(self, settings: Settings, policy: Policy, told: str, *, now_ms: int) -> None:
+        """From now on groups are judged by these; the history has them as a text."""
         with self._lock:
             self._judgements.judge_by(settings, policy)
+            self._ledger.journal.judged_by(told, now_ms)
             self.version += 1
 
     def keep_groups(self, is_wanted: Callable[[str], bool]) -> None:
@@ -483,11 +484,6 @@ class ClusterState:
             self._ledger.journal, self._sample_interval_ms = journal, sample_interval_ms
             journal.keyframe(self._windows, self._ledger.standings, now_ms)
 
-    def note_judging(self, text: str, *, now_ms: int) -> None:
-        """Write down how groups are judged from now on."""
-        with self._lock:
-            self._ledger.journal.judged_by(text, now_ms)
-
     def note_incident(self, at_ms: int, row: dict[str, object]) -> None:
         """Write down that an incident took a turn."""
         with self._lock:
@@ -501,8 +497,7 @@ class ClusterState:
     def begin_history_again(self, *, now_ms: int) -> None:
         """Something is missing from what was written down: what comes now stands for itself."""
         with self._lock:
-            self._ledger.journal.begin_again(now_ms)
-            self._ledger.journal.keyframe(self._windows, self._ledger.standings, now_ms)
+            self._ledger.begin_history_again(now_ms)
 
     def take_page(self) -> Page:
         """What was written down since the last time."""

@@ -299,7 +299,9 @@ class Sink(Section):
     partitions: bool = key(True, "points for each partition of each group, too")
     topics: bool = key(True, "points for each partition of each topic, too")
     warren: bool = key(True, "points about how Warren itself is doing, too")
-    queue_bytes: int = key(1_000_000_000, "bytes on disk that may wait; when there are more, the oldest go", ge=1_000_000)
+    queue_bytes: int = key(
+        1_000_000_000, "bytes on disk that may wait; when there are more, the oldest go", ge=1_000_000
+    )
     batch_points: int = key(0, "points in one request; 0: what suits the class", ge=0, le=100_000)
     url: Url = key(
         "",

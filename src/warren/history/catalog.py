@@ -109,13 +109,23 @@ class HistoryLog:
         self._files = files
         self.catalog = self._load()
 
+    def catch_up(self) -> None:
+        """Go on from the newest version; `HistoryError` if somebody else has written it.
+
+        It may be our own, of which it was not known whether it was written.
+        """
+        if self._files.exists(_version_path(self.catalog.version + 1)):
+            self.catalog = self._load()
+            message = f"Another Warren has written to the history in {self._files.root}, or a write was cut off."
+            raise HistoryError(message, hint="It is tried again. Give each Warren a path of its own in [history].")
+
     def commit(self, version: Version) -> None:
-        """Make a version count; `HistoryError` if somebody else has written meanwhile."""
+        """Make a version count; `HistoryError` if that cannot be, or if somebody else has written meanwhile."""
+        self.catch_up()
         number = self.catalog.version + 1
-        text = json.dumps({"format": FORMAT, **asdict(version)})
-        if not self._files.write_new(f"{LOG}/{number:012d}.version.json", text):
-            message = f"Another Warren writes to the history in {self._files.root}."
-            raise HistoryError(message, hint="Give each Warren a path of its own in [history].")
+        if not self._files.write_new(_version_path(number), json.dumps({"format": FORMAT, **asdict(version)})):
+            message = f"Version {number} of the history in {self._files.root} cannot be put into its place."
+            raise HistoryError(message)
         self.catalog = applied(self.catalog, version)
         if number % CHECKPOINT_EVERY == 0:
             self._sum_up()
@@ -124,7 +134,9 @@ class HistoryLog:
         """Write one file that stands for all versions so far, and remove what it stands for."""
         number, state = self.catalog.version, asdict(self.catalog)
         state["files"] = [asdict(one) for one in self.catalog.files.values()]
-        self._files.write_new(f"{LOG}/{number:012d}.checkpoint.json", json.dumps({"format": FORMAT, **state}))
+        text = json.dumps({"format": FORMAT, **state})
+        if not self._files.write_new(f"{LOG}/{number:012d}.checkpoint.json", text):
+            return  # the next one stands for these, too
         for at, kind, path in self._numbered_files():
             if at < number - CHECKPOINT_EVERY or (kind == "version" and at <= number - CHECKPOINT_EVERY):
                 self._files.delete(path)
@@ -159,6 +171,10 @@ class HistoryLog:
             message = f"The history in {self._files.root} was written by a newer Warren (format {written_as})."
             raise HistoryError(message, hint=f"This one reads formats up to {FORMAT}; use the newer one.")
         return document
+
+
+def _version_path(number: int) -> str:
+    return f"{LOG}/{number:012d}.version.json"
 
 
 def _entries(values: Iterable[dict[str, Any]]) -> tuple[Entry, ...]:

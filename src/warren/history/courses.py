@@ -87,7 +87,9 @@ def _as_told(what: str, offsets: DataFrame) -> DataFrame:
 def _commits(reader: HistoryReader, span: Span, where: Where, since_ms: int) -> DataFrame:
     commits = reader.frame("commits", span.cluster, since_ms, span.to_ms)
     commits = commits.where((F.col("group") == where.group) & _is_of(where))
-    return commits.select(F.col("timestamp_ms").alias("at_ms"), "order", "offset")
+    has_time = F.col("timestamp_ms") >= 0  # else it was found missing in a place that is looked at
+    at_ms = F.when(has_time, F.col("timestamp_ms")).otherwise(F.col("at_ms")).alias("at_ms")
+    return commits.select(at_ms, "order", "offset")
 
 
 def _ends(reader: HistoryReader, span: Span, where: Where, since_ms: int) -> DataFrame:

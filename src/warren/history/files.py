@@ -63,12 +63,6 @@ class Files:
             one = files.next()
             yield FileInfo(one.getPath().toString()[prefix:], one.getLen(), one.getModificationTime())
 
-    def bytes_of(self, path: str) -> int | None:
-        """The size of a file; None if it is not there."""
-        with self._told("looked at"):
-            at = self._at(path)
-            return int(self._fs.getFileStatus(at).getLen()) if self._fs.exists(at) else None
-
     def read_text(self, path: str) -> str:
         """A whole file."""
         with self._told(f"read ({path})"):

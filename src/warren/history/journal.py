@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from warren.history.keyframes import topics_table, windows_table
-from warren.history.tables import TABLES, TOPICS, WINDOWS, Kind
+from warren.history.tables import IDS_OF_ALL, TABLES, TOPICS, WINDOWS, Kind
 from warren.model import Status
 from warren.rules.evaluation import Evaluation
 from warren.rules.rule import Rule
@@ -95,7 +95,7 @@ class Journal:
         self.epoch_ms = epoch_ms
         self._judging = judging
         self._own_groups = own_groups
-        """Groups that tell how far Warren itself is: of no interest later."""
+        """Groups that tell how far Warren itself is: of no interest later, and their commits are not written down."""
         self._page = _blank()
         self._seq = 0
         self._at_ms = epoch_ms
@@ -104,7 +104,6 @@ class Journal:
     def begin_again(self, at_ms: int) -> None:
         """What comes has nothing to do with what was: another run, which begins with a keyframe."""
         self.epoch_ms, self._seq, self._at_ms = max(at_ms, self.epoch_ms + 1), 0, at_ms
-        self._recorded = {}
 
     def take_page(self) -> Page:
         """What was written down; a new page begins."""
@@ -154,7 +153,8 @@ class Journal:
 
     def observed(self, rows: HeadRows, gone: Sequence[str]) -> None:
         """All topics were observed; some are gone since the last time."""
-        step = self._event(Kind.OBSERVED, rows.observed_ms, names=list(gone))
+        told = IDS_OF_ALL if rows.topic_ids and rows.topic_ids.keys() >= set(rows.topics) else None
+        step = self._event(Kind.OBSERVED, rows.observed_ms, names=list(gone), text=told)
         self._page.observations.append(Observation(step, rows))
 
     def assigned(self, assignment: Assignment, members: int) -> None:
@@ -214,15 +214,16 @@ class Journal:
 
     def keyframe(self, windows: Windows, standings: Standings, at_ms: int) -> None:
         """Write down everything as it is, what was said of it last, and how it is judged."""
+        said = {group: one for group, one in standings.groups.items() if group not in self._own_groups}
         step = self._event(
             Kind.KEYFRAME,
             at_ms,
             text=self._judging,
-            names=list(standings.groups),
-            start=[int(one.status) for one in standings.groups.values()],
-            end=[one.since_ms for one in standings.groups.values()],
+            names=list(said),
+            start=[int(one.status) for one in said.values()],
+            end=[one.since_ms for one in said.values()],
         )
-        made = {WINDOWS: windows_table(windows), TOPICS: topics_table(windows.heads)}
+        made = {WINDOWS: windows_table(windows, self._own_groups), TOPICS: topics_table(windows.heads)}
         self._page.keyframes.append({name: _stepped(table, step) for name, table in made.items()})
         self._page.observations.append(Observation(step, None))
 

@@ -6,6 +6,8 @@ windows of its own groups, and the heads of their topics.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,9 +22,9 @@ from warren.windows.store import Limits, Windows
 WHERE = ("group", "topic", "partition")
 
 
-def windows_table(windows: Windows) -> pa.Table:
-    """A row for each partition of each group, with its whole window."""
-    blocks = list(windows.blocks())
+def windows_table(windows: Windows, without: Collection[str] = ()) -> pa.Table:
+    """A row for each partition of each group but some, with its whole window."""
+    blocks = [one for one in windows.blocks() if one[0] not in without]
     at, partition = rows_of([block for _, _, block in blocks])
     copied = snapshot.Staging(windows.limits.intervals, max(len(at), 1)).copy(windows, at)
     lengths = [block.length for _, _, block in blocks]

@@ -23,6 +23,9 @@ NO_KEYFRAME = (
 )
 """What is asked of a keyframe, where there is none."""
 
+NEAR_MS = 2 * 86_400_000
+"""While Warren runs there is a keyframe each day, so one is found without reading everything."""
+
 
 class Keyframe(NamedTuple):
     """Where a replay can begin."""
@@ -30,6 +33,11 @@ class Keyframe(NamedTuple):
     epoch_ms: int
     seq: int
     at_ms: int
+
+    @property
+    def is_start(self) -> bool:
+        """Whether a run of Warren begins with it, or a history that begins anew."""
+        return self.seq == 1
 
 
 class Span(NamedTuple):
@@ -47,7 +55,7 @@ class HistoryReader:
         self.spark = spark
         self._files = Files(spark, path)
         self._skips_damaged = skips_damaged
-        self._keyframes: dict[str, list[Keyframe]] = {}
+        self._keyframes: dict[Span, list[Keyframe]] = {}
         if not self._files.exists(LOG):
             message = f"There is no history in {path}."
             raise HistoryError(
@@ -76,12 +84,11 @@ class HistoryReader:
 
     def keyframe_before(self, span: Span) -> Keyframe:
         """The last one not after the beginning; the first one there is if the history begins later."""
-        found = self.keyframes(span.cluster)
-        before = [one for one in found if one.at_ms <= span.from_ms]
+        found = self.keyframes(span)
         if not found:
             message = f"The history of cluster {span.cluster} has no keyframe, so nothing can be replayed."
             raise HistoryError(message, hint="Warren writes one at each start and each day.")
-        return max(before, key=lambda one: (one.epoch_ms, one.seq)) if before else found[0]
+        return _last_before(found, span) or found[0]
 
     def keyframe_ms_before(self, span: Span) -> int:
         """When the last one was not after the beginning, or the first one, by the files alone."""
@@ -89,14 +96,18 @@ class HistoryReader:
         before = [at_ms for at_ms in moments if at_ms <= span.from_ms]
         return before[-1] if before else moments[0] if moments else 0
 
-    def keyframes(self, cluster: str) -> list[Keyframe]:
-        """All of them, in the order of time."""
-        if cluster not in self._keyframes:
-            self._keyframes[cluster] = self._find_keyframes(cluster)
-        return self._keyframes[cluster]
+    def keyframes(self, span: Span) -> list[Keyframe]:
+        """Those until the end of a time, in their order; older ones than it needs may be missing."""
+        if span not in self._keyframes:
+            found = self._find_keyframes(span.cluster, span.from_ms - NEAR_MS, span.to_ms)
+            first = _last_before(found, span)
+            if first is None or (first.is_start and first == found[0]):  # what was before a start counts, too
+                found = self._find_keyframes(span.cluster, 0, span.to_ms)
+            self._keyframes[span] = found
+        return self._keyframes[span]
 
-    def _find_keyframes(self, cluster: str) -> list[Keyframe]:
-        events = self.frame("events", cluster).where(F.col("kind") == Kind.KEYFRAME.value)
+    def _find_keyframes(self, cluster: str, from_ms: int, to_ms: int) -> list[Keyframe]:
+        events = self.frame("events", cluster, from_ms, to_ms).where(F.col("kind") == Kind.KEYFRAME.value)
         rows = events.select("epoch_ms", "seq", "at_ms").collect()
         return sorted(Keyframe(row["epoch_ms"], row["seq"], row["at_ms"]) for row in rows)
 
@@ -123,10 +134,10 @@ class HistoryReader:
 
     def _whole(self, entries: list[Entry]) -> list[Entry]:
         """Only files that are as they were written; others are an error, or left out if that is wanted."""
-        sizes = {one.path: self._files.bytes_of(one.path) for one in entries}
-        damaged = [one for one in entries if sizes[one.path] != one.bytes]
+        sizes = self._sizes(entries)
+        damaged = [one for one in entries if sizes.get(one.path) != one.bytes]
         for one in damaged:
-            found = sizes[one.path]
+            found = sizes.get(one.path)
             what = "is missing" if found is None else f"has {found} bytes instead of {one.bytes}"
             message = f"{self._files.full(one.path)} of the history {what}."
             if not self._skips_damaged:
@@ -134,7 +145,18 @@ class HistoryReader:
             log.warning("a damaged file is left out", problem=message, rows=one.rows)
         return [one for one in entries if one not in damaged]
 
+    def _sizes(self, entries: list[Entry]) -> dict[str, int]:
+        """One question for each directory, not for each file: in an object store each takes its time."""
+        directories = {one.path.rpartition("/")[0] for one in entries}
+        return {file.path: file.bytes for directory in directories for file in self._files.list(directory)}
+
     def _tell_of_unknown(self, table: str, entries: list[Entry]) -> None:
         unknown = sorted({name for one in entries for name in one.columns} - set(TABLES[table].names))
         if unknown:
             log.warning("the history has columns that this Warren does not know", table=table, columns=unknown)
+
+
+def _last_before(found: list[Keyframe], span: Span) -> Keyframe | None:
+    """The newest of those that are not after the beginning of a time; they are in their order."""
+    before = [one for one in found if one.at_ms <= span.from_ms]
+    return before[-1] if before else None

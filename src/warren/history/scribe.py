@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +13,18 @@ from warren.history.tables import COMMITS, TABLES, TOPICS, WINDOWS
 from warren.model import Status
 
 
+class _Told(NamedTuple):
+    """What was written last of a topic."""
+
+    columns: tuple[bytes, ...]
+    topic_id: str | None
+
+
 class Scribe:
     """Makes tables of pages, one after the other: of heads it writes only what has changed."""
 
     def __init__(self) -> None:
-        self._heads: dict[str, tuple[bytes, ...]] = {}
+        self._heads: dict[str, _Told] = {}
 
     def tables(self, page: Page) -> dict[str, pa.Table]:
         """The rows of a page by table; tables without any are left out."""
@@ -41,15 +48,18 @@ class Scribe:
         has_leader = np.broadcast_to(rows.has_leader, rows.end.shape)[by_topic]
         last_stable = np.broadcast_to(rows.last_stable, rows.end.shape)[by_topic]
         end, log_start = rows.end[by_topic], rows.log_start[by_topic]
+        tells_all_ids = rows.topic_ids.keys() >= set(rows.topics)
         found = []
         for number, topic in enumerate(rows.topics):
             part = slice(bounds[number], bounds[number + 1])
             columns = (end[part], log_start[part], last_stable[part], has_leader[part])
             seen = tuple(column.tobytes() for column in columns)
-            topic_id = rows.topic_ids.get(topic)
-            if self._heads.get(topic) == seen and topic_id is None:
+            before = self._heads.get(topic)
+            topic_id = rows.topic_ids.get(topic)  # it is asked for now and then only
+            now = _Told(seen, topic_id or (before.topic_id if before else None))
+            if now == before and (topic_id is None or tells_all_ids):
                 continue
-            self._heads[topic] = seen
+            self._heads[topic] = now
             found.append(
                 observation.step._asdict()
                 | {

@@ -1,16 +1,20 @@
 """Keeps the history of all clusters while Warren runs: journal -> spool -> Parquet. Read this first of `history/`.
 
 The pipeline never waits for it: what the states write down is taken every second to a spool on this disk, and every few
-minutes, or when enough has come together, Spark puts that into the history.
+minutes, or when enough has come together, Spark puts that into the history. Each has a thread of its own, since Spark
+may take its time.
 """
 
 from __future__ import annotations
 
+import errno
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
 
 import structlog
 
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 SPOOL_S = 1.0
+FLUSH_S = 1.0
 DAY_MS = 86_400_000
 UPKEEP_MS = 600_000
 RETRY_MS = 30_000
@@ -63,7 +68,7 @@ class HistoryHealth:
     spooled_bytes: int = 0
     last_error: str = ""
     lost_pages: int = 0
-    """Seconds of which nothing was kept, since the spool was full."""
+    """What was written down in about a second each, and not kept, since the disk or the spool was full."""
 
 
 class _Wanted(NamedTuple):
@@ -82,14 +87,15 @@ class _Kept:
     spool: Spool
     scribe: Scribe
     day: int
+    flushed_ms: int
     must_begin_again: bool = False
+    """Something is missing from what was written down."""
 
 
-class History(Periodic):
+class History:
     """One history for all clusters; it begins once Spark is there."""
 
     def __init__(self, plan: Plan, home: Path, now_ms: Callable[[], int]) -> None:
-        super().__init__("history", SPOOL_S, self.step)
         self.health = HistoryHealth(plan.path)
         self._plan = plan
         self._home = home / "history"
@@ -103,6 +109,24 @@ class History(Periodic):
         self._flushing = threading.Lock()
         self._next_try_ms = 0
         self._upkept_ms = now_ms()
+        self._spooler = Periodic("history-spool", SPOOL_S, self.spool)
+        self._flusher = Periodic("history", FLUSH_S, self.write)
+
+    def start(self) -> None:
+        """Begin to spool and to write."""
+        self._spooler.start()
+        self._flusher.start()
+
+    def stop(self) -> None:
+        """Stop; what is not in the history yet stays in the spool for the next time."""
+        self._spooler.stop()
+        self._flusher.stop()
+        for cluster, kept in list(self._kept.items()):
+            try:
+                self.sync(cluster)
+                kept.spool.finish_file()
+            except OSError as error:
+                self._failed(error)
 
     # -- clusters come and go ------------------------------------------------------------------------------------
 
@@ -117,29 +141,36 @@ class History(Periodic):
 
         with self._beginning:
             try:
-                self._writer = HistoryWriter(spark, self._plan.path)
-            except WarrenError as error:
+                writer = HistoryWriter(spark, self._plan.path)
+                for one in self._wanted.values():
+                    self._begin(writer, one)
+            except Exception as error:  # whatever it is: Warren goes on without a history, and it is tried again
                 self._failed(error)
                 return
-            self.health.last_error = ""
-            for one in self._wanted.values():
-                self._begin(self._writer, one)
+            self._writer, self.health.last_error = writer, ""
+            self._take_in_forgotten(writer)
 
     def keep(self, state: ClusterState, judging: Callable[[], str]) -> None:
         """Keep the history of a cluster from now on, or from when the path can be used."""
         with self._beginning:
             self._wanted[state.name] = _Wanted(state, judging)
             if self._writer is not None:
-                self._begin(self._writer, self._wanted[state.name])
+                try:
+                    self._begin(self._writer, self._wanted[state.name])
+                except Exception as error:  # it begins when the history is opened again
+                    self._failed(error)
+                    self._writer = None
 
     def _begin(self, writer: HistoryWriter, wanted: _Wanted) -> None:
         state, now_ms = wanted.state, self._now_ms()
-        self._take_in_left_over(state.name)
+        if (kept := self._kept.get(state.name)) and kept.state is state:
+            return
+        self._take_in_left_over(writer, state.name)
         journal = Journal(now_ms, wanted.judging(), frozenset(own_group(one) for one in state.consumers))
         journal.resume(writer.recorded(state.name, spool_files(self._directory(state.name))))
         state.keep_history(journal, self._plan.sample_ms, now_ms=now_ms)
-        spool = Spool(self._directory(state.name), now_ms)
-        self._kept[state.name] = _Kept(state, spool, Scribe(), now_ms // DAY_MS)
+        spool = Spool(self._directory(state.name), now_ms, self._plan.flush_bytes)
+        self._kept[state.name] = _Kept(state, spool, Scribe(), now_ms // DAY_MS, now_ms)
 
     def leave(self, cluster: str) -> None:
         """A cluster is no longer watched; what was written down of it is kept, if need be in the spool."""
@@ -147,26 +178,19 @@ class History(Periodic):
             self._wanted.pop(cluster, None)
             if cluster not in self._kept:
                 return
-            self.sync(cluster)
             try:
+                self.sync(cluster)
                 self._flush(cluster)
             except Exception as error:  # it waits for the next start; nobody else is to suffer from it
                 self._failed(error)
             del self._kept[cluster]
 
     def sync(self, cluster: str) -> None:
-        """Everything that the cluster's windows hold is safely on disk when this returns."""
+        """Everything that the cluster's windows hold is safely on disk when this returns; `OSError` if it cannot."""
         if kept := self._kept.get(cluster):
             with self._spooling:
-                self._spool(kept)
+                self._take_page(kept)
                 kept.spool.secure()
-
-    def stop(self) -> None:
-        """Stop; what is not in the history yet stays in the spool for the next time."""
-        super().stop()
-        for cluster in list(self._kept):
-            self.sync(cluster)
-            self._kept[cluster].spool.finish_file()
 
     # -- the past ------------------------------------------------------------------------------------------------
 
@@ -192,47 +216,66 @@ class History(Periodic):
             raise HistoryError(self.health.last_error or "No history is kept.", hint=hint)
         return HistoryReader(self._writer.spark, self._plan.path)
 
-    # -- what is done all the time -------------------------------------------------------------------------------
+    # -- to the spool --------------------------------------------------------------------------------------------
 
-    def step(self) -> None:
-        """One round."""
+    def spool(self) -> None:
+        """Take what was written down to the spool, each cluster by itself."""
         now_ms = self._now_ms()
         for kept in list(self._kept.values()):
             if now_ms // DAY_MS != kept.day:  # each day can be replayed by itself
                 kept.day = now_ms // DAY_MS
                 kept.state.write_keyframe(now_ms=now_ms)
-            with self._spooling:
-                self._spool(kept)
+            try:
+                with self._spooling:
+                    self._take_page(kept)
+            except OSError as error:
+                self._failed(error)
         self.health.spooled_bytes = sum(kept.spool.used_bytes for kept in list(self._kept.values()))
-        if now_ms < self._next_try_ms:
-            return
-        if self._writer is not None:
-            self._write(now_ms)
-        elif self._spark is not None:
-            self._open(self._spark)
 
-    def _spool(self, kept: _Kept) -> None:
+    def _take_page(self, kept: _Kept) -> None:
+        """One page, which is counted as lost if there is no room for it: what comes next begins anew."""
+        if kept.must_begin_again and kept.spool.used_bytes <= self._plan.most_spool_bytes:
+            kept.state.take_page()  # belongs to what is lost
+            kept.state.begin_history_again(now_ms=self._now_ms())
+            kept.must_begin_again = False
         page = kept.state.take_page()
         if page.is_empty:
             return
-        if kept.spool.used_bytes > self._plan.most_spool_bytes:
+        try:
+            if kept.spool.used_bytes > self._plan.most_spool_bytes:
+                raise OSError(errno.ENOSPC, "too much waits in the spool")
+            kept.spool.append(kept.scribe.tables(page))
+        except OSError:
             self.health.lost_pages += 1
             kept.must_begin_again = True
-            return
-        kept.spool.append(kept.scribe.tables(page))
+            raise
 
-    def _write(self, now_ms: int) -> None:
-        due = now_ms - self.health.flushed_ms >= self._plan.flush_ms
-        try:
-            for cluster, kept in list(self._kept.items()):
-                if due or kept.spool.open_bytes >= self._plan.flush_bytes:
-                    self._flush(cluster)
-            if now_ms - self._upkept_ms >= UPKEEP_MS:
-                self._upkept_ms = now_ms
-                self._maintain()
+    # -- to the history ------------------------------------------------------------------------------------------
+
+    def write(self) -> None:
+        """Put into the history what has waited for long enough, or is much, and look after it."""
+        now_ms = self._now_ms()
+        if now_ms < self._next_try_ms:
+            return
+        if self._writer is None:
+            if self._spark is not None:
+                self._open(self._spark)
+            return
+        failures = [self._fails(partial(self._flush_if_due, cluster, now_ms)) for cluster in list(self._kept)]
+        if now_ms - self._upkept_ms >= UPKEEP_MS:
+            self._upkept_ms = now_ms
+            failures.append(self._fails(self._maintain))
+        if not any(failures):
             self.health.last_error = ""
-        except Exception as error:  # whatever it is: Warren goes on, and it is tried again
+
+    def _fails(self, do: Callable[[], None]) -> bool:
+        """Whether something fails; whatever it is, Warren goes on, and it is tried again."""
+        try:
+            do()
+        except Exception as error:
             self._failed(error)
+            return True
+        return False
 
     def _failed(self, error: Exception) -> None:
         from warren.pipeline.queries import cause_of
@@ -249,43 +292,55 @@ class History(Periodic):
             self.sync(cluster)
             self._flush(cluster)
 
+    def _flush_if_due(self, cluster: str, now_ms: int) -> None:
+        kept = self._kept.get(cluster)
+        if kept and (now_ms - kept.flushed_ms >= self._plan.flush_ms or kept.spool.finished_files()):
+            self._flush(cluster)
+
     def _flush(self, cluster: str) -> None:
-        kept = self._kept[cluster]
+        if not (kept := self._kept.get(cluster)):
+            return  # it was left just now
         with self._spooling:
             kept.spool.finish_file()
-        with self._flushing:
-            for path in kept.spool.finished_files():
-                self._take_in(cluster, path)
-        if kept.must_begin_again:
-            kept.must_begin_again = False
-            kept.state.begin_history_again(now_ms=self._now_ms())
+        for path in kept.spool.finished_files():
+            self._take_in(self._open_writer(), cluster, path)
+        kept.flushed_ms = self._now_ms()
 
-    def _take_in(self, cluster: str, path: Path) -> None:
+    def _open_writer(self) -> HistoryWriter:
         if self._writer is None:
             message = f"The history in {self._plan.path} is not open."
             raise HistoryError(message)
-        now_ms = self._now_ms()
-        self.health.commits += self._writer.take_in(cluster, path, now_ms=now_ms)
-        path.unlink()
-        self.health.flushed_ms = now_ms
-        self.health.files = self._writer.file_count
+        return self._writer
 
-    def _take_in_left_over(self, cluster: str) -> None:
+    def _take_in(self, writer: HistoryWriter, cluster: str, path: Path) -> None:
+        with self._flushing:
+            if not path.exists():
+                return  # another thread was quicker
+            now_ms = self._now_ms()
+            self.health.commits += writer.take_in(cluster, path, now_ms=now_ms)
+            path.unlink()
+            self.health.flushed_ms = now_ms
+            self.health.files = writer.file_count
+
+    def _take_in_left_over(self, writer: HistoryWriter, cluster: str) -> None:
         """Put into the history what an earlier run has left in its spool."""
         for path in spool_files(self._directory(cluster)):
-            try:
-                self._take_in(cluster, path)
-            except Exception as error:  # it waits, and is tried again
-                self._failed(error)
-                return
+            if self._fails(partial(self._take_in, writer, cluster, path)):
+                return  # it waits
+
+    def _take_in_forgotten(self, writer: HistoryWriter) -> None:
+        """Also of clusters that are no longer configured."""
+        for directory in self._home.glob("*"):
+            cluster = unquote(directory.name)
+            if cluster not in self._wanted:
+                self._take_in_left_over(writer, cluster)
 
     def _maintain(self) -> None:
         from warren.history.writer import Upkeep
 
-        if self._writer is not None:
-            with self._flushing:
-                upkeep = Upkeep(self._plan.retention_days, self._plan.most_files)
-                self._writer.maintain(upkeep, now_ms=self._now_ms())
+        with self._flushing:
+            upkeep = Upkeep(self._plan.retention_days, self._plan.most_files)
+            self._open_writer().maintain(upkeep, now_ms=self._now_ms())
 
     def _directory(self, cluster: str) -> Path:
         return self._home / file_name(cluster)

@@ -19,7 +19,7 @@ class Kind(StrEnum):
 
     BATCH = "batch"  # consumer, topic: commits came from there; partition, start, end: which part of it was read
     LOOK = "look"  # consumer: commits came from a place that is looked at; they carry the event's number
-    OBSERVED = "observed"  # all topics were observed: `heads` has what changed, names the topics that are gone
+    OBSERVED = "observed"  # all topics were observed: `heads` has what changed, names those that are gone; text: below
     ASSIGNED = "assigned"  # group: `owners` has who owns its partitions now
     EXPIRED = "expired"  # groups that were silent for too long were forgotten
     FORGOTTEN = "forgotten"  # group, maybe topic: forgotten
@@ -30,6 +30,10 @@ class Kind(StrEnum):
     KEYFRAME = (
         "keyframe"  # `windows` and `topics` have everything; names, start, end: statuses since when; text: as SETTINGS
     )
+
+
+IDS_OF_ALL = "ids"
+"""The text of an observation that told the ids of all topics, also of those that did not change."""
 
 
 COMMITS = pa.schema(
@@ -67,7 +71,7 @@ HEADS = pa.schema(
     [
         *_STEP,
         ("topic", pa.string()),
-        ("topic_id", pa.string()),  # null if it was not asked for then
+        ("topic_id", pa.string()),  # null if it was not asked for yet
         ("end", pa.list_(pa.int64())),  # by partition; -1 was not to be had
         ("log_start", pa.list_(pa.int64())),
         ("last_stable", pa.list_(pa.int64())),

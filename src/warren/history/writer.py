@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -18,16 +20,20 @@ from warren.errors import HistoryError
 from warren.history.catalog import LOG, Entry, HistoryLog, Positions, Version, day_of
 from warren.history.files import Files
 from warren.history.spool import tables_of
-from warren.history.tables import ORDER, TABLES, Kind
+from warren.history.tables import KEYFRAMES, ORDER, TABLES, Kind
 from warren.packing import packed, unpacked
+from warren.pipeline.queries import cause_of
+
+log = structlog.get_logger()
 
 STAGING = "_staging"
 DAY_MS = 86_400_000
-GRACE_MS = 15 * 60_000
+GRACE_MS = 2 * 3_600_000
 """Files that count no more are deleted after so long: somebody may be reading them."""
 PIECE_ROWS = 50_000
 LARGE_FILE_BYTES = 128 << 20
 """Files of this size are not put together with others."""
+_OURS = re.compile(rf"{STAGING}/[0-9a-f]{{32}}/.*|[a-z]+/cluster=[^/]+/day=[0-9-]+/-?\d+-[0-9a-f]{{12}}\.parquet")
 
 
 class Upkeep(NamedTuple):
@@ -44,8 +50,15 @@ class HistoryWriter:
     def __init__(self, spark: SparkSession, path: str) -> None:
         self.spark = spark
         self.files = Files(spark, path)
+        self._check_log()
         self.files.make_directory(LOG)  # what is wrong with the path is told now, not after the first minutes
         self._log = HistoryLog(self.files)
+
+    def _check_log(self) -> None:
+        """Files of a history without a log must not be taken for what a crash left behind."""
+        if not self.files.exists(LOG) and any(_OURS.fullmatch(one.path) for one in self.files.list("events")):
+            message = f"The history in {self.files.root} has files, but its log is gone."
+            raise HistoryError(message, hint=f"Restore {LOG}, or begin a history at another path.")
 
     def recorded(self, cluster: str, waiting: Iterable[Path] = ()) -> Positions:
         """How far the commits of a cluster are in the history, or in spool files that wait to be taken in."""
@@ -63,6 +76,7 @@ class HistoryWriter:
         """Put a finished spool file into the history, once; how many commits that were."""
         if self._log.catalog.spools.get(cluster) == spool.name:
             return 0  # it was taken in, and then there was no time to remove it
+        self._log.catch_up()  # before anything is written for nothing
         tables = tables_of(spool)
         entries = [entry for name, table in tables.items() for entry in self.write(cluster, name, table)]
         recorded = _recorded_by(tables.get("events"), self.recorded(cluster))
@@ -72,10 +86,14 @@ class HistoryWriter:
     def maintain(self, upkeep: Upkeep, *, now_ms: int) -> None:
         """Put small files together, let old days go, delete what nobody reads any more."""
         self._let_go(upkeep.retention_days, now_ms)
-        for many in self._scattered(upkeep.most_files):
-            self._put_together(many, now_ms)
         self._sweep(now_ms)
         self._remove_orphans(now_ms)
+        for many in self._scattered(upkeep.most_files):
+            try:
+                self._put_together(many, now_ms)
+            except Exception as error:  # a damaged file among them; the others must not suffer from it
+                where = Place(many[0].table, many[0].cluster, many[0].day).directory
+                log.warning("files of the history stay apart", where=where, error=cause_of(error))
 
     def commit(self, version: Version) -> None:
         """Make files count."""
@@ -153,13 +171,18 @@ class HistoryWriter:
             self.commit(Version(now_ms, swept=gone))
 
     def _remove_orphans(self, now_ms: int) -> None:
-        """Remove what a crash left behind: it counts nowhere. What is young may be of a writer that is at work."""
+        """Remove what a crash left behind: it counts nowhere. What is young may be of a writer that is at work.
+
+        Whatever else lies there is somebody else's.
+        """
+        self._log.catch_up()
         catalog = self._log.catalog
         known = catalog.files.keys() | catalog.garbage.keys()
-        for one in self.files.list():
-            is_left_over = one.path.startswith(f"{STAGING}/") or one.path.endswith(".parquet")
-            if is_left_over and one.path not in known and now_ms - one.modified_ms >= GRACE_MS:
-                self.files.delete(one.path)
+        for table in (STAGING, *TABLES, *KEYFRAMES):
+            for one in self.files.list(table):
+                is_old = now_ms - one.modified_ms >= GRACE_MS
+                if is_old and one.path not in known and _OURS.fullmatch(one.path):
+                    self.files.delete(one.path)
 
 
 class Place(NamedTuple):

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from warren.history.tables import IDS_OF_ALL
 from warren.windows.columns import Bool, Int64
 from warren.windows.heads import HeadRows
 
@@ -31,12 +32,14 @@ class HeadPlayer:
             self._rows.setdefault(step, []).append(row)
         self._now: dict[str, int] = {}
         """The row that tells how each topic is."""
+        self._ids: dict[str, str] = {}
+        """The id that each topic had when it was told last."""
         self._picture = _Picture({}, self._bounds)
 
     def observation(self, event: dict[str, Any]) -> HeadRows:
         """All topics at one observation."""
-        changed = self._rows.get((event["epoch_ms"], event["seq"]), [])
-        before = self._now
+        told = self._rows.get((event["epoch_ms"], event["seq"]), [])
+        changed, before = told, self._now
         self._now = {name: row for name, row in before.items() if name not in (event["names"] or ())}
         self._now |= {self._topic[row]: row for row in changed}
         if self._has_other_partitions(before):
@@ -46,9 +49,14 @@ class HeadPlayer:
             part = slice(int(self._bounds[row]), int(self._bounds[row + 1]))
             columns = {name: self._flat[name][part] for name in OFFSETS}
             self._picture.paint(self._topic[row], columns, self._leaderless[row] or [])
-        told = self._rows.get((event["epoch_ms"], event["seq"]), [])
+        return self._picture.rows(self._ids_told(event, told), event["at_ms"])
+
+    def _ids_told(self, event: dict[str, Any], told: list[int]) -> dict[str, str]:
         ids = {self._topic[row]: self._topic_id[row] for row in told if self._topic_id[row]}
-        return self._picture.rows(ids, event["at_ms"])
+        self._ids |= ids
+        if event["text"] != IDS_OF_ALL:
+            return ids
+        return {name: self._ids[name] for name in self._now if name in self._ids}
 
     def _has_other_partitions(self, before: dict[str, int]) -> bool:
         return before.keys() != self._now.keys() or any(

@@ -31,8 +31,12 @@ COMMITS_A_SHARD = 2_000_000
 OVERLAP_MS = 3_600_000
 """After a restart commits are taken again that were written down before: by this much at most, and the down time."""
 
+NO_SHARD = -1
+
 Rows = Callable[[Iterator[Moment]], Iterable[pa.Table]]
 """What is wanted of all evaluations of a shard."""
+ShardOf = Callable[[str], int | None]
+"""The shard of a group; None if the group is not wanted."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class Request:
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Other values for names of `Judging`."""
     group_pattern: str = ""
+    only_group: str = ""
+    """A single one, which is found without reading the others."""
     every_ms: int = 0
     shards: int = 0
     """0: as many as the history needs."""
@@ -57,17 +63,17 @@ def replayed(reader: HistoryReader, request: Request, rows: Rows, schema: pa.Sch
 
     span = request.span
     keyframe = reader.keyframe_before(span)
-    inputs = _Inputs(reader, span, keyframe)
+    inputs = _Inputs(reader, span, keyframe, request.only_group)
     events = inputs.events()
     shards = request.shards or inputs.shard_count()
-    readers = inputs.readers_of_topics(shards, request.group_pattern)
+    readers = inputs.readers_of_topics(_shard_of(shards, request))
     pieces = [
-        _apart(frame, table, _by_group(shards, request.group_pattern)) for table, frame in inputs.of_groups().items()
+        _apart(frame, table, _by_group(_shard_of(shards, request))) for table, frame in inputs.of_groups().items()
     ] + [_apart(frame, table, _by_topic(readers)) for table, frame in inputs.of_topics().items()]
     packed_events, changes = packed(events), dict(request.changes)
 
     def run(table: pa.Table) -> pa.Table:
-        shard = _shard(table, packed_events)
+        shard = _shard(table, packed_events, _shard_of(shards, request))
         made = rows(replay(shard, changes, request.every_ms))
         return pa.concat_tables([schema.empty_table(), *made]).combine_chunks()
 
@@ -78,20 +84,25 @@ def replayed(reader: HistoryReader, request: Request, rows: Rows, schema: pa.Sch
 class _Inputs:
     """The rows that a replay needs."""
 
-    def __init__(self, reader: HistoryReader, span: Span, keyframe: Keyframe) -> None:
+    def __init__(self, reader: HistoryReader, span: Span, keyframe: Keyframe, only_group: str) -> None:
         self._reader = reader
         self._span = span
         self._keyframe = keyframe
-        frames = reader.keyframes(span.cluster)
+        self._only_group = only_group
+        frames = reader.keyframes(span)
         later = {one.epoch_ms: one for one in reversed(frames) if one.epoch_ms > keyframe.epoch_ms}
         self._keyframes = [keyframe, *sorted(later.values())]
-        before = [one.at_ms for one in frames if one.epoch_ms < keyframe.epoch_ms]
+        before = [one.at_ms for one in frames if one.epoch_ms < keyframe.epoch_ms and keyframe.is_start]
         self._commits_from_ms = (max(before) if before else keyframe.at_ms) - OVERLAP_MS
 
     def events(self) -> pa.Table:
         """All events from the keyframe on."""
-        frame = self._reader.frame("events", self._span.cluster, self._keyframe.at_ms, self._span.to_ms)
-        return frame.where(self._is_later()).toArrow()
+        return self._since_keyframe("events").toArrow()
+
+    def _since_keyframe(self, table: str) -> DataFrame:
+        """By the number of steps: what was observed a second before the keyframe may have come after it."""
+        frame = self._reader.frame(table, self._span.cluster, self._keyframe.at_ms - OVERLAP_MS, self._span.to_ms)
+        return frame.where(self._is_later())
 
     def _is_later(self) -> Any:
         epoch, seq = F.col("epoch_ms"), F.col("seq")
@@ -106,18 +117,18 @@ class _Inputs:
 
     def of_groups(self) -> dict[str, DataFrame]:
         """The tables whose rows are of one group."""
-        cluster, to_ms = self._span.cluster, self._span.to_ms
-        return {
-            "commits": self._reader.frame("commits", cluster, self._commits_from_ms, to_ms),
-            "owners": self._reader.frame("owners", cluster, self._keyframe.at_ms, to_ms).where(self._is_later()),
+        frames = {
+            "commits": self._reader.frame("commits", self._span.cluster, self._commits_from_ms, self._span.to_ms),
+            "owners": self._since_keyframe("owners"),
             WINDOWS: self._of_keyframes(WINDOWS),
         }
+        if not self._only_group:
+            return frames
+        return {table: frame.where(F.col("group") == self._only_group) for table, frame in frames.items()}
 
     def of_topics(self) -> dict[str, DataFrame]:
         """The tables whose rows are of one topic."""
-        cluster, to_ms = self._span.cluster, self._span.to_ms
-        heads = self._reader.frame("heads", cluster, self._keyframe.at_ms, to_ms).where(self._is_later())
-        return {"heads": heads, TOPICS: self._of_keyframes(TOPICS)}
+        return {"heads": self._since_keyframe("heads"), TOPICS: self._of_keyframes(TOPICS)}
 
     def _of_keyframes(self, table: str) -> DataFrame:
         first_ms, last_ms = self._keyframes[0].at_ms, self._keyframes[-1].at_ms
@@ -125,7 +136,7 @@ class _Inputs:
         wanted = [(F.col("epoch_ms") == one.epoch_ms) & (F.col("seq") == one.seq) for one in self._keyframes]
         return frame.where(reduce(lambda a, b: a | b, wanted))
 
-    def readers_of_topics(self, shards: int, pattern: str) -> dict[str, list[int]]:
+    def readers_of_topics(self, shard_of: ShardOf) -> dict[str, list[int]]:
         """Which shards have groups that read each topic."""
         of_groups = self.of_groups()
         owned = of_groups["owners"].select("group", F.explode("topic").alias("topic"))
@@ -133,7 +144,7 @@ class _Inputs:
         pairs = reduce(DataFrame.unionAll, [*parts, owned]).distinct().toArrow()
         found: dict[str, set[int]] = {}
         if pairs.num_rows:
-            at, shard = _by_group(shards, pattern)(pairs)
+            at, shard = _by_group(shard_of)(pairs)
             for topic, one in zip(pairs["topic"].take(pa.array(at)).to_pylist(), shard.tolist(), strict=True):
                 found.setdefault(topic, set()).add(one)
         return {topic: sorted(of) for topic, of in found.items()}
@@ -146,15 +157,26 @@ Needs = tuple[Int64, Int64]
 Shards = Callable[[pa.Table], Needs]
 
 
-def _by_group(shards: int, pattern: str) -> Shards:
+def _shard_of(shards: int, request: Request) -> ShardOf:
+    """Where each group belongs."""
+
+    def of(group: str) -> int | None:
+        if request.only_group:
+            return 0 if group == request.only_group else None
+        is_wanted = not request.group_pattern or compile_pattern(request.group_pattern).search(group)
+        return zlib.crc32(group.encode()) % shards if is_wanted else None
+
+    return of
+
+
+def _by_group(shard_of: ShardOf) -> Shards:
     """A row goes to the shard of its group, if the group is wanted."""
 
     def of(table: pa.Table) -> Needs:
-        wanted = compile_pattern(pattern) if pattern else None
         names, codes = _coded(table, "group")
-        of_name = [zlib.crc32(one.encode()) % shards if not wanted or wanted.search(one) else -1 for one in names]
-        shard = np.array([*of_name, -1], np.int64)[codes]
-        at = np.flatnonzero(shard >= 0)
+        of_name = [NO_SHARD if (found := shard_of(name)) is None else found for name in names]
+        shard: Int64 = np.array([*of_name, NO_SHARD], np.int64)[codes]
+        at = np.flatnonzero(shard != NO_SHARD)
         return at, shard[at]
 
     return of
@@ -204,7 +226,9 @@ def _pieces(rows: pa.Table, table: str, at: Int64, shard: Int64) -> pa.RecordBat
 # -- the second stage ------------------------------------------------------------------------------------------------
 
 
-def _shard(pieces: pa.Table, events: bytes) -> Shard:
+def _shard(pieces: pa.Table, events: bytes, shard_of: ShardOf) -> Shard:
+    number = pieces["shard"][0].as_py()
+
     def whole(table: str) -> pa.Table:
         mine = pieces.filter(pc.equal(pieces["table"], table))["piece"]
         parts = [unpacked(piece.as_buffer()) for piece in mine]
@@ -218,6 +242,7 @@ def _shard(pieces: pa.Table, events: bytes) -> Shard:
         whole("owners"),
         whole(WINDOWS),
         whole(TOPICS),
+        lambda group: shard_of(group) == number,
     )
 
 

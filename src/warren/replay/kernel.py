@@ -6,8 +6,7 @@ verdicts; under other settings it tells what would have been said.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +20,13 @@ from warren.model import Status
 from warren.replay.heads import HeadPlayer
 from warren.rules.evaluation import Evaluation, RowPolicy, evaluate, row_policy
 from warren.rules.standing import Change, Standing, Standings, changes_of, note_statuses
-from warren.windows.columns import UNKNOWN, Int64
+from warren.windows.columns import UNKNOWN, Bool, Int64
 from warren.windows.commit_rows import CommitRows
 from warren.windows.labels import Owner
 from warren.windows.store import Assignment, Windows
+
+EVENTS_AT_ONCE = 1_000
+LATEST_SEQ = 1 << 62
 
 Row = dict[str, Any]
 Step = tuple[int, int]
@@ -40,6 +42,8 @@ class Shard(NamedTuple):
     owners: pa.Table
     windows: pa.Table
     topics: pa.Table
+    is_mine: Callable[[str], bool]
+    """Whether a group is one of them."""
 
 
 class Moment(NamedTuple):
@@ -57,30 +61,36 @@ def replay(shard: Shard, changes: Mapping[str, Any], every_ms: int = 0) -> Itera
     events = shard.events.sort_by([("epoch_ms", "ascending"), ("seq", "ascending")])
     said: Standings | None = None
     for epoch_ms in pc.unique(events["epoch_ms"]).to_pylist():
-        run = _Run(shard, events.filter(pc.equal(events["epoch_ms"], epoch_ms)), dict(changes), every_ms)
+        of_run = _from_keyframe(events.filter(pc.equal(events["epoch_ms"], epoch_ms)))
+        if not of_run.num_rows:
+            continue
+        run = _Run(shard, of_run, dict(changes), every_ms)
         if said is not None and changes:
             run.standings = said  # what the history remembers of a restart was said by other rules
         yield from run.moments()
         said = run.standings
 
 
+def _from_keyframe(events: pa.Table) -> pa.Table:
+    """The events of a run from its first keyframe on; where files are missing that may be none."""
+    keyframes = np.flatnonzero(pc.equal(events["kind"], Kind.KEYFRAME.value).to_numpy())
+    return events.slice(int(keyframes[0])) if len(keyframes) else events.slice(0, 0)
+
+
 class _Run:
     """One run of Warren, from a keyframe on."""
 
     def __init__(self, shard: Shard, events: pa.Table, changes: dict[str, Any], every_ms: int) -> None:
-        self._events = events.to_pylist()
-        first = self._events[0]
-        if first["kind"] != Kind.KEYFRAME:
-            message = f"the run of {first['epoch_ms']} does not begin with a keyframe"
-            raise ValueError(message)
+        [first] = events.slice(0, 1).to_pylist()
+        self._events = events.slice(1)
         self._step: Step = (first["epoch_ms"], first["seq"])
         self._changes = changes
         self._judging = self._judged_by(first["text"])
         windows, topics = (_of_step(table, self._step) for table in (shard.windows, shard.topics))
         self._windows = restored(windows, topics, self._judging.limits)
-        self.standings = _standings_of(first)
+        self.standings = _standings_of(first, shard.is_mine)
         self._policy: RowPolicy | None = None
-        self._commits = _CommitQueue(shard.commits, self._events)
+        self._commits = _CommitQueue(shard.commits, self._events, first["epoch_ms"])
         self._heads = HeadPlayer(shard.heads)
         self._owners = _rows_by_step(shard.owners)
         self._every_ms = every_ms
@@ -91,7 +101,7 @@ class _Run:
 
     def moments(self) -> Iterator[Moment]:
         """Take all steps; every evaluation in turn."""
-        for event in self._events[1:]:
+        for event in _rows(self._events):
             kind = Kind(event["kind"])
             if kind in (Kind.BATCH, Kind.LOOK):
                 skew_ms = event["clock_skew_ms"] or 0
@@ -146,6 +156,12 @@ class _Run:
         return Moment(at_ms, windows, evaluation, changes, self._judging)
 
 
+def _rows(events: pa.Table) -> Iterator[Row]:
+    """Some at a time: as objects of Python those of some days take gigabytes."""
+    for some in events.to_batches(max_chunksize=EVENTS_AT_ONCE):
+        yield from some.to_pylist()
+
+
 def _of_step(table: pa.Table, step: Step) -> pa.Table:
     return table.filter(pc.and_(pc.equal(table["epoch_ms"], step[0]), pc.equal(table["seq"], step[1])))
 
@@ -171,18 +187,19 @@ def _as_of_ms(windows: Windows, event: Row) -> Int64 | None:
     return np.array([earlier.get(name or "", event["at_ms"]) for name in windows.group_names()], np.int64)
 
 
-def _standings_of(keyframe: Row) -> Standings:
-    """What was said last of each group."""
+def _standings_of(keyframe: Row, is_mine: Callable[[str], bool]) -> Standings:
+    """What was said last of each group of a shard; the others would seem to be gone."""
     standings = Standings()
     rows = zip(keyframe["names"], keyframe["start"], keyframe["end"], strict=True)
-    standings.groups = {name: Standing(Status(status), since_ms) for name, status, since_ms in rows}
+    standings.groups = {name: Standing(Status(status), since_ms) for name, status, since_ms in rows if is_mine(name)}
     return standings
 
 
 class _CommitQueue:
     """The commits of a run in the order in which they entered the windows."""
 
-    def __init__(self, table: pa.Table, events: list[Row]) -> None:
+    def __init__(self, table: pa.Table, events: pa.Table, epoch_ms: int) -> None:
+        self._epoch_ms = epoch_ms
         self._columns = {
             name: table[name].to_numpy() for name in COMMITS.names if name not in ("source", "group", "topic")
         }
@@ -213,60 +230,78 @@ class _CommitQueue:
             self._columns["incarnation"][at].astype(np.int64),
         )
 
-    def _steps(self, table: pa.Table, events: list[Row]) -> tuple[Int64, Int64]:
+    def _steps(self, table: pa.Table, events: pa.Table) -> tuple[Int64, Int64]:
         """Which commits came with which event; after a restart some come again."""
-        looked = {(one["epoch_ms"], one["seq"]) for one in events if one["kind"] == Kind.LOOK}
-        found = [self._looked_at(looked)] if looked else []
+        found = [self._looked_at(_of_kind(events, Kind.LOOK)["seq"].to_numpy())]
         sources = table["source"].to_numpy(zero_copy_only=False) if table.num_rows else np.zeros(0, object)
-        for (consumer, partition), ranges in _ranges(events).items():
-            mine = np.flatnonzero((sources == consumer) & (self._columns["source_partition"] == partition))
-            found += [_within(lap, mine, self._columns["order"][mine]) for lap in ranges]
-        nothing = np.zeros(0, np.int64)
-        seq, at = (np.concatenate(parts) for parts in zip((nothing, nothing), *found, strict=True))
+        for lap in _laps(events):
+            mine = (sources == lap.consumer) & (self._columns["source_partition"] == lap.partition)
+            at = np.flatnonzero(mine & self._is_written_in(lap))
+            found.append(_within(lap, at, self._columns["order"][at]))
+        seq, at = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return seq, at
 
-    def _looked_at(self, looked: set[Step]) -> tuple[Int64, Int64]:
+    def _looked_at(self, looked: Int64) -> tuple[Int64, Int64]:
         """Commits of places that are looked at carry the number of their event."""
-        at = np.flatnonzero(self._columns["source_partition"] == UNKNOWN)
-        epoch_ms = next(iter(looked))[0]
-        at = at[self._columns["epoch_ms"][at] == epoch_ms]
+        of_place = self._columns["source_partition"] == UNKNOWN
+        of_run = self._columns["epoch_ms"] == self._epoch_ms
+        at = np.flatnonzero(of_place & of_run & np.isin(self._columns["seq"], looked))
         return self._columns["seq"][at], at
 
+    def _is_written_in(self, lap: _Lap) -> Bool:
+        """Whether commits are of the topic that a lap is of: after it started over it may be another one."""
+        epoch_ms, seq = self._columns["epoch_ms"], self._columns["seq"]
+        is_after = (epoch_ms > self._epoch_ms) | ((epoch_ms == self._epoch_ms) & (seq >= lap.after_seq))
+        is_before = (epoch_ms < self._epoch_ms) | ((epoch_ms == self._epoch_ms) & (seq < lap.before_seq))
+        found: Bool = (is_after | (lap.after_seq == 0)) & is_before
+        return found
 
-@dataclass
-class _Lap:
-    """Ranges of positions that were read one after the other, and the events they were read in."""
 
-    start: list[int]
-    end: list[int]
-    seq: list[int]
+class _Lap(NamedTuple):
+    """Ranges of positions in a partition that were read one after the other, and the events they were read in."""
+
+    consumer: str
+    partition: int
+    after_seq: int
+    """When the consumer module started over; 0 if it did not before."""
+    before_seq: int
+    """When it started over again."""
+    start: Int64
+    end: Int64
+    seq: Int64
 
 
-def _ranges(events: list[Row]) -> dict[tuple[str, int], list[_Lap]]:
+def _of_kind(events: pa.Table, kind: Kind) -> pa.Table:
+    return events.filter(pc.equal(events["kind"], kind.value))
+
+
+def _laps(events: pa.Table) -> Iterator[_Lap]:
     """What was read of each partition by each consumer module; another lap begins where it started over."""
-    laps: dict[tuple[str, int], list[_Lap]] = {}
-    for event in events:
-        if event["kind"] == Kind.STARTED_OVER:
-            for (consumer, _), of in laps.items():
-                if consumer == event["consumer"]:
-                    of.append(_Lap([], [], []))
-        elif event["kind"] == Kind.BATCH:
-            for partition, start, end in zip(event["partition"], event["start"], event["end"], strict=True):
-                lap = laps.setdefault((event["consumer"], partition), [_Lap([], [], [])])[-1]
-                lap.start.append(start)
-                lap.end.append(end)
-                lap.seq.append(event["seq"])
-    return laps
+    batches, restarts = _of_kind(events, Kind.BATCH), _of_kind(events, Kind.STARTED_OVER)
+    lengths = pc.list_value_length(batches["partition"]).to_numpy()
+    seq = np.repeat(batches["seq"].to_numpy(), lengths)
+    consumers = np.repeat(batches["consumer"].to_numpy(zero_copy_only=False), lengths)
+    partition, start, end = (pc.list_flatten(batches[name]).to_numpy() for name in ("partition", "start", "end"))
+    for consumer in pc.unique(batches["consumer"]).to_pylist():
+        bounds = restarts.filter(pc.equal(restarts["consumer"], consumer))["seq"].to_numpy()
+        edges = [0, *bounds.tolist(), LATEST_SEQ]
+        mine = np.flatnonzero(consumers == consumer)
+        lap = np.searchsorted(bounds, seq[mine], "right")
+        in_turn = np.lexsort((seq[mine], lap, partition[mine]))
+        mine, lap = mine[in_turn], lap[in_turn]
+        borders = np.flatnonzero((np.diff(lap) != 0) | (np.diff(partition[mine]) != 0)) + 1
+        for at in np.split(np.arange(len(mine)), borders):
+            if len(at):
+                number, rows = int(lap[at[0]]), mine[at]
+                where = (consumer, int(partition[rows[0]]), edges[number], edges[number + 1])
+                yield _Lap(*where, start[rows], end[rows], seq[rows])
 
 
 def _within(lap: _Lap, at: Int64, order: Int64) -> tuple[Int64, Int64]:
     """The commits that lie in the ranges of a lap, each with its event."""
-    if not lap.seq:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    start, end, seq = (np.array(column, np.int64) for column in (lap.start, lap.end, lap.seq))
-    place = np.minimum(np.searchsorted(end, order, "right"), len(end) - 1)
-    inside = (start[place] <= order) & (order < end[place])
-    return seq[place[inside]], at[inside]
+    place = np.minimum(np.searchsorted(lap.end, order, "right"), len(lap.end) - 1)
+    inside = (lap.start[place] <= order) & (order < lap.end[place])
+    return lap.seq[place[inside]], at[inside]
 
 
 def _pairs_of(table: pa.Table) -> tuple[list[tuple[str, str]], Int64]:

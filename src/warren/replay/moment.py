@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from warren.errors import HistoryError
 from warren.history.reader import HistoryReader, Span
-from warren.patterns import exactly
 from warren.replay.job import Request, replayed
 from warren.replay.kernel import Moment
 from warren.reports.moments import instant
@@ -24,7 +23,7 @@ ANSWER = pa.schema([("answer", pa.string())])
 def thought_at(reader: HistoryReader, cluster: str, group: str, at_ms: int) -> dict[str, Any]:
     """What was thought of a group; `HistoryError` if nothing was known of it then."""
     span = reader.checked(Span(cluster, at_ms - 1, at_ms))
-    request = Request(span, group_pattern=exactly(group), shards=1)
+    request = Request(span, only_group=group, shards=1)
 
     def rows(moments: Iterator[Moment]) -> Iterable[pa.Table]:
         answer = None
