@@ -25,11 +25,12 @@ Rate = Callable[[Series], Series]
 
 
 class CapacityWorld:
-    """Topics with rates, and groups that read them; everything happens each half minute."""
+    """Topics with rates, and groups that read them; everything happens each half minute, and nobody sees some of it."""
 
-    def __init__(self, days: float) -> None:
+    def __init__(self, days: float, *, unseen_s: tuple[float, float] = (0, 0)) -> None:
         self.at_s: Series = np.arange(0, days * DAY_S + 1, STEP_S, dtype=np.float64)
         self.at_ms = (T0_MS + self.at_s * 1000).astype(np.int64)
+        self.is_seen = (self.at_s <= unseen_s[0]) | (self.at_s >= unseen_s[1])
         self.ends: dict[str, list[Series]] = {}
         self.starts: dict[str, list[Series]] = {}
         self._rows: dict[str, list[pa.Table]] = {}
@@ -46,10 +47,18 @@ class CapacityWorld:
         before = self.at_s - behind_s
         self.commits(group, topic, [np.interp(before, self.at_s, end) for end in self.ends[topic]])
 
-    def reads(self, group: str, topic: str, at_most: float, *, not_between_s: tuple[float, float] = (0, 0)) -> None:
+    def reads(
+        self,
+        group: str,
+        topic: str,
+        at_most: float,
+        *,
+        not_between_s: tuple[float, float] = (0, 0),
+        says_so: bool = True,
+    ) -> None:
         """The group reads so many records a second of each partition at most, and nothing for a while.
 
-        Records that the log has let go are jumped over.
+        Records that the log has let go are jumped over. While it reads nothing it may commit or not.
         """
         found = []
         for end, start in zip(self.ends[topic], self.starts[topic], strict=True):
@@ -59,18 +68,22 @@ class CapacityWorld:
                 begin = max(position[i - 1], start[i]) if works else position[i - 1]
                 position[i] = min(begin + (at_most * STEP_S if works else 0), max(end[i], begin))
             found.append(position)
-        self.commits(group, topic, found)
+        is_away = (self.at_s >= not_between_s[0]) & (self.at_s < not_between_s[1])
+        self.commits(group, topic, found, np.flatnonzero(says_so | ~is_away))
 
-    def commits(self, group: str, topic: str, positions: Sequence[Series]) -> None:
-        """These commits, one each step."""
+    def commits(
+        self, group: str, topic: str, positions: Sequence[Series], steps: NDArray[np.int64] | None = None
+    ) -> None:
+        """These commits, one each step or at some of them."""
+        at = np.arange(len(self.at_ms)) if steps is None else steps
+        n, at_ms = len(at), self.at_ms[at]
         for partition, offsets in enumerate(positions):
-            n = len(offsets)
             columns = {
-                "source": ["kafka"] * n, "source_partition": [0] * n, "order": np.arange(n), "group": [group] * n,
-                "topic": [topic] * n, "partition": [partition] * n, "offset": np.round(offsets).astype(np.int64),
-                "timestamp_ms": self.at_ms, "incarnation": [0] * n,
+                "source": ["kafka"] * n, "source_partition": [0] * n, "order": at, "group": [group] * n,
+                "topic": [topic] * n, "partition": [partition] * n, "offset": np.round(offsets[at]).astype(np.int64),
+                "timestamp_ms": at_ms, "incarnation": [0] * n,
             }  # fmt: skip
-            self._add("commits", self.at_ms, columns)
+            self._add("commits", at_ms, columns)
 
     def members(self, group: str, members: int, owners: dict[tuple[str, int], str]) -> None:
         """Who is in the group from the beginning on, and who owns what."""
@@ -88,8 +101,9 @@ class CapacityWorld:
         """The history, in a directory; its path."""
         for topic in self.ends:
             self._heads(topic)
-        n = len(self.at_ms)
-        self._add("events", self.at_ms, {"kind": [Kind.OBSERVED.value] * n, "consumer": [None] * n})
+        seen_ms = self.at_ms[self.is_seen]
+        n = len(seen_ms)
+        self._add("events", seen_ms, {"kind": [Kind.OBSERVED.value] * n, "consumer": [None] * n})
         return write_history(spark, home, {name: pa.concat_tables(parts) for name, parts in self._rows.items()})
 
     def _keyframe(self) -> None:
@@ -99,7 +113,8 @@ class CapacityWorld:
         """Only where something changed, as Warren writes it."""
         end, start = (np.round(np.stack(of, axis=1)).astype(np.int64) for of in (self.ends[topic], self.starts[topic]))
         both = np.hstack((end, start))
-        rows = np.flatnonzero(np.append(True, (np.diff(both, axis=0) != 0).any(axis=1)))
+        seen = np.flatnonzero(self.is_seen)
+        rows = seen[np.append(True, (np.diff(both[seen], axis=0) != 0).any(axis=1))]
         columns = {
             "topic": [topic] * len(rows), "end": list(end[rows]), "log_start": list(start[rows]),
             "last_stable": list(end[rows]), "leaderless": [[]] * len(rows),
@@ -116,7 +131,7 @@ class CapacityWorld:
 
 def write_history(spark: SparkSession, home: Path, tables: dict[str, pa.Table]) -> str:
     """Put tables into a new history of cluster `c`; its path."""
-    spool = Spool(home / "spool", T0_MS)
+    spool = Spool(home / "spool", T0_MS, 1 << 30)
     spool.append(tables)
     spool.finish_file()
     path = str(home / "parquet")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.page.conftest import PATIENCE_MS, Open
 
@@ -86,6 +86,28 @@ def test_a_group_is_opened_with_the_keyboard_alone(shop_url: str, open_page: Ope
     expect(page.get_by_role("heading", level=1)).to_have_text("orders-stalled")
     page.go_back()
     expect(names(page).first).to_have_text("orders-healthy")
+
+
+def test_enter_opens_the_group_that_is_marked_also_when_the_list_was_sorted_again(
+    many_url: str, open_page: Open
+) -> None:
+    page = open_page(many_url + MANY + "?sort=name")
+    expect(names(page).first).to_have_text("service-00000")
+    page.get_by_role("grid", name="Groups").focus()
+    page.keyboard.press("ArrowDown")
+    page.route("**/groups?*", turned_round)
+    expect(names(page).first).not_to_have_text("service-00000")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("service-00000")
+
+
+def turned_round(route: Route) -> None:
+    headers = {name: value for name, value in route.request.headers.items() if name != "if-none-match"}
+    answer = route.fetch(headers=headers)
+    list_of_groups = answer.json()
+    list_of_groups["groups"].reverse()
+    route.fulfill(response=answer, json=list_of_groups)
 
 
 def test_each_group_has_its_lag_drawn(shop_url: str, open_page: Open) -> None:

@@ -13,6 +13,7 @@ from warren.capacity.condense import Course, Piece, commit_pieces, course_of
 from warren.capacity.grid import Grid, Points, positions_at_edges
 
 GRID = Grid(60_000, 60_000, 5)
+NO_LOG = np.full(6, np.nan)
 NAMES = st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(["t", "u"]), st.integers(0, 1))
 COMMITS = st.lists(st.tuples(NAMES, st.integers(1, 40_000), st.integers(-1, 50)), min_size=1, max_size=60)
 Commit = tuple[tuple[str, str, int], int, int]
@@ -26,6 +27,7 @@ def table(commits: list[Commit], first_order: int) -> pa.Table:
             "topic": [name[1] for name, _, _ in commits],
             "partition": pa.array([name[2] for name, _, _ in commits], pa.int32()),
             "order": pa.array(range(first_order, first_order + len(commits)), pa.int64()),
+            "at_ms": moments,
             "timestamp_ms": moments,
             "offset": pa.array([offset for _, _, offset in commits], pa.int64()),
         }
@@ -47,7 +49,9 @@ def test_positions_at_edges_are_those_of_all_commits(commits: list[Commit]) -> N
         mine = [i for i, (one, _, _) in enumerate(commits) if one == name]
         points = Points(rows["timestamp_ms"].to_numpy()[mine], rows["offset"].to_numpy()[mine])
         if (points.offset >= 0).all():
-            np.testing.assert_allclose(positions_at_edges(GRID, course.points), positions_at_edges(GRID, points))
+            np.testing.assert_allclose(
+                positions_at_edges(GRID, course.points, NO_LOG), positions_at_edges(GRID, points, NO_LOG)
+            )
 
 
 @given(COMMITS)
@@ -67,5 +71,29 @@ def test_cutting_into_batches_changes_nothing_in_whatever_order_they_are_read(
     whole, parts = courses(rows), courses(*(part for part in cuts if part.num_rows))
     assert whole.keys() == parts.keys()
     for name, course in whole.items():
-        same = (positions_at_edges(GRID, one.points) for one in (course, parts[name]))
+        same = (positions_at_edges(GRID, one.points, NO_LOG) for one in (course, parts[name]))
         np.testing.assert_allclose(*same)
+
+
+REMOVED = (("a", "t", 0), 60_000, -1)
+
+
+def without_times(rows: pa.Table) -> pa.Table:
+    """Removals as they are written down."""
+    own_ms = np.where(rows["offset"].to_numpy() < 0, -1, rows["timestamp_ms"].to_numpy())
+    return rows.set_column(rows.column_names.index("timestamp_ms"), "timestamp_ms", pa.array(own_ms))
+
+
+def test_a_removal_counts_from_when_it_was_seen() -> None:
+    rows = without_times(table([(("a", "t", 0), 60_000, 7), (("a", "t", 0), 60_000, 9), REMOVED], 0))
+    [course] = courses(rows).values()
+    np.testing.assert_array_equal(
+        positions_at_edges(GRID, course.points, NO_LOG), [7, 9, np.nan, np.nan, np.nan, np.nan]
+    )
+
+
+def test_a_removal_that_is_seen_late_is_not_after_the_next_commit() -> None:
+    rows = without_times(table([(("a", "t", 0), 60_000, 7), REMOVED, (("a", "t", 0), 60_000, 9)], 0))
+    late = rows.set_column(rows.column_names.index("at_ms"), "at_ms", pa.array([300_000] * 3, pa.int64()))
+    [course] = courses(late).values()
+    np.testing.assert_array_equal(positions_at_edges(GRID, course.points, NO_LOG), [7, 8, 9, 9, 9, 9])

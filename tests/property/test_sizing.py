@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warren.capacity.grid import Grid, packed, unpacked
+from warren.capacity.grid import Grid, series_bytes, series_of
 from warren.capacity.measure import Sides, measure
 from warren.capacity.measured import NOTHING, SERIES, Measured
 from warren.capacity.sizing import Target, size
@@ -76,6 +76,6 @@ def test_every_load_is_explained(produced: list[int], capacity: float, target: T
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 1 << 52)), min_size=1))
-def test_a_packed_series_is_the_same_again(offsets: list[int | None]) -> None:
+def test_a_series_from_its_bytes_is_the_same_again(offsets: list[int | None]) -> None:
     series = np.array([np.nan if one is None else one for one in offsets], np.float64)
-    np.testing.assert_array_equal(unpacked(packed(series)), series)
+    np.testing.assert_array_equal(series_of(series_bytes(series)), series)

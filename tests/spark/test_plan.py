@@ -43,6 +43,7 @@ def history(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> st
     world.topic("short", always(50), kept_s=2 * HOUR_S)
     world.reads("late", "short", at_most=500, not_between_s=(20 * HOUR_S, 21.5 * HOUR_S))
     world.reads("loser", "short", at_most=500, not_between_s=(20 * HOUR_S, 24 * HOUR_S))
+    world.reads("away", "short", at_most=500, not_between_s=(20 * HOUR_S, 24 * HOUR_S), says_so=False)
     world.topic("growing", daily_peak(10, 100, grows_a_day=10))
     world.keeps_up("follower", "growing")
     once_back = world.ends["growing"][0].copy()
@@ -139,11 +140,13 @@ def test_a_lag_close_to_what_the_log_keeps_is_found(plan: Plan) -> None:
     assert "of the 2 h that records are kept" in said(plan, FindingKind.RETENTION, "late").replace("1 h 59 min", "2 h")
 
 
-def test_records_that_were_let_go_unread_are_counted_and_not_taken_for_work(plan: Plan) -> None:
-    one = of(plan, "loser").measured
+@pytest.mark.parametrize("group", ["loser", "away"])
+def test_records_that_were_let_go_unread_are_counted_and_not_taken_for_work(plan: Plan, group: str) -> None:
+    one = of(plan, group).measured
     assert one.lost == close(2 * HOUR_S * 50)
     assert one.consumed == close(one.produced - one.lost)
-    assert "before the group had read them" in said(plan, FindingKind.LOST, "loser")
+    assert one.lag_max == close(4 * HOUR_S * 50)
+    assert "before the group had read them" in said(plan, FindingKind.LOST, group)
 
 
 def test_a_rewind_is_told_and_is_no_negative_work(plan: Plan) -> None:
@@ -201,6 +204,46 @@ def test_a_history_that_a_real_warren_wrote_is_understood(spark: SparkSession, t
     one = found.measured
     assert (one.group, one.topic, one.partitions, one.read, one.members) == ("billing", "orders", 2, 1, 1)
     assert (one.produce_mean, one.consume_mean, one.capacity) == (close(10), close(6), close(6))
+
+
+def test_a_partition_that_stood_still_all_the_time_is_seen(spark: SparkSession, tmp_path: Path) -> None:
+    world = World(tmp_path / "home")
+    world.take(5, "observe", [0, 0, 0, 0])
+    world.take(0, "commit", [("billing", "orders", 0, 100), ("billing", "orders", 1, 90)])
+    world.take(5, "keyframe", None)
+    from_ms = world.now_ms + 60_000
+    for minute in range(1, 11):
+        world.take(60, "observe", [60, 60, 0, 0])
+        world.take(0, "commit", [("billing", "orders", 0, 100 + 60 * minute)])
+    reader = HistoryReader(spark, write_history(spark, tmp_path, world.tables()))
+    [found] = make_plan(reader, Wanted(reader.checked(Span("c", from_ms, END_MS))), TARGET).sizings
+    one = found.measured
+    assert (one.read, one.slow_partition, one.lag_s_is_least) == (2, 1, True)
+    assert one.lag_last == close(10 + 60 * 10)
+
+
+@pytest.fixture(scope="session")
+def with_hole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    world = CapacityWorld(DAYS, unseen_s=(36 * HOUR_S, 40 * HOUR_S))
+    world.topic("orders", daily_peak(10, 100))
+    world.keeps_up("follower", "orders")
+    return planned(spark, world.write(spark, tmp_path_factory.mktemp("hole")))
+
+
+def test_what_nobody_saw_is_told(with_hole: Plan) -> None:
+    assert with_hole.notes == [
+        "Nothing was observed for 4 h of that time: 2026-01-02T12:00:00Z to 2026-01-02T16:00:00Z. "
+        "What came then is known in sum at best, so peaks may have been higher."
+    ]
+    assert with_hole.notes[0] in report(with_hole)
+
+
+def test_a_peak_that_nobody_saw_makes_no_trend_and_no_minutes(with_hole: Plan) -> None:
+    one = of(with_hole, "follower")
+    assert one.measured.day_peaks == (close(100), None, close(100))
+    assert one.trend == "the daily peak stays as it is over 2 days"
+    assert one.measured.produce_mean == close((23 * 10 + 100) / 24)
+    assert one.measured.produce_p95 == 10
 
 
 def test_the_command_answers_in_json_and_writes_a_report(history: str, tmp_path: Path) -> None:

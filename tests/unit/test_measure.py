@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from warren.capacity.grid import Float, Grid, Int, Points, ends_at_edges, positions_at_edges
+from warren.capacity.holes import Hole, holes_in
 from warren.capacity.measure import Assignment, Sides, consumer_numbers, measure
 
 MINUTE_MS = 60_000
@@ -49,14 +52,31 @@ def test_an_end_that_was_not_to_be_had_changes_nothing() -> None:
     assert (found[0], found[2]) == (5, 25)
 
 
+def test_what_came_while_an_end_was_not_to_be_had_came_over_all_that_time() -> None:
+    points = Points(whole(0, 70_000, 600_000), whole(0, -1, 540))
+    found = ends_at_edges(grid(10), points, np.arange(0, 600_001, 10_000))
+    np.testing.assert_array_equal(found, np.arange(0, 541, 60)[[0, *range(10)]])
+
+
 def test_a_position_is_unknown_before_the_first_commit_and_after_its_removal() -> None:
     points = Points(whole(60_000, 180_000), whole(10, -1))
-    found = positions_at_edges(grid(4), points)
+    found = positions_at_edges(grid(4), points, np.zeros(5))
     np.testing.assert_array_equal(found, [np.nan, 10, 10, np.nan, np.nan])
+
+
+def test_a_group_that_was_overtaken_by_the_log_stood_still_before() -> None:
+    points = Points(whole(0, 60_000, 300_000), whole(10, 20, 80))
+    found = positions_at_edges(grid(5), points, np.array([0.0, 0, 0, 0, 60, 70]))
+    np.testing.assert_array_equal(found, [10, 20, 20, 20, 20, 80])
 
 
 def test_a_topic_that_was_made_again_produced_nothing_by_that() -> None:
     assert sides([[0, 600, 60, 120]], [[0, 0, 0, 0]]).produced.tolist() == [[600, 0, 60]]
+
+
+def test_a_commit_to_a_topic_that_was_made_again_may_be_seen_before_its_end() -> None:
+    found = measure(sides([[600, 600, 60, 120]], [[600, 5, 50, 120]], [[500, 500, 0, 0]]), [])
+    assert (found["lost"], found["lag_max"]) == (0, 0)
 
 
 def test_time_before_the_first_known_end_does_not_count() -> None:
@@ -132,6 +152,18 @@ def test_a_lag_from_before_the_history_is_at_least_that_old() -> None:
     assert (found["lag_s_max"], found["lag_s_is_least"]) == (120, True)
 
 
+def test_records_of_a_topic_that_was_made_again_are_not_as_old_as_their_offsets_were_before() -> None:
+    end = [0.0, 6_000.0, 12_000.0, 10.0, 20.0, 30.0]
+    found = measure(sides([end], [[0, 6_000, 12_000, 9, 19, 29]]), [])
+    assert (found["lag_s_max"], found["lag_s_is_least"]) == (pytest.approx(6), False)
+
+
+def test_a_log_that_was_made_again_keeps_its_own_records() -> None:
+    end = [90_000.0, *np.arange(0, 6_001, 600.0)]
+    log_start = [80_000.0] + [0.0] * 6 + [1_200.0] * 5
+    assert measure(sides([end], [end], [log_start]), [])["kept_s"] == 4 * 60
+
+
 def test_a_log_keeps_what_is_left_after_it_has_let_go() -> None:
     end = np.arange(0, 6_001, 600.0)
     log_start = [0.0] * 6 + [1_200.0] * 5  # at minute 6 what came in minute 2 is the oldest
@@ -164,3 +196,62 @@ def test_plots_have_few_points() -> None:
     end = np.arange(10_081, dtype=np.float64)
     found = measure(sides([end.tolist()], [end.tolist()]), [])
     assert len(found["series_ms"]) == len(found["series_lag"]) <= 240
+
+
+# -- holes -----------------------------------------------------------------------------------------------------------
+
+
+def with_hole(of: Sides, first: int, last: int) -> Sides:
+    """Nobody saw the edges from the first to the last."""
+    return replace(of, grid=of.grid._replace(holes=(Hole((first - 1) * MINUTE_MS, (last + 1) * MINUTE_MS),)))
+
+
+def test_a_hole_is_where_nothing_was_observed_for_long() -> None:
+    observed_ms = whole(*range(0, 600_001, 10_000), *range(4_200_000, 4_500_001, 10_000))
+    assert holes_in(0, 4_500_000, observed_ms) == (Hole(600_000, 4_200_000),)
+    assert holes_in(1_200_000, 3_000_000, observed_ms) == (Hole(1_200_000, 3_000_000),)
+
+
+def test_rare_observations_are_no_holes() -> None:
+    assert holes_in(0, 6_000_000, np.arange(0, 6_000_001, 600_000)) == ()
+
+
+def test_after_the_last_observation_nothing_is_measured() -> None:
+    assert Grid.of(0, 7_200_000, (Hole(3_600_000, 7_200_000),)).steps == 60
+
+
+def test_what_came_in_a_hole_counts_in_sum_but_not_as_usual_minutes() -> None:
+    end = np.cumsum([0.0] + [600.0] * 10 + [60.0] * 90)
+    found = measure(with_hole(sides([end.tolist()], [end.tolist()]), 11, 99), [])
+    assert (found["produced"], found["produce_p95"]) == (6_000 + 5_400, 10)
+
+
+def test_a_day_with_a_hole_that_may_hide_its_peak_has_none() -> None:
+    end = np.concatenate(([0.0], np.cumsum(np.full(3 * 1_440, 60.0))))
+    of = sides([end.tolist()], [end.tolist()])
+    assert measure(with_hole(of, 2_000, 2_100), [])["day_peaks"] == [pytest.approx(1), None, pytest.approx(1)]
+    assert None not in measure(with_hole(of, 2_000, 2_030), [])["day_peaks"]
+
+
+def test_a_lag_in_a_hole_is_none_that_anybody_saw() -> None:
+    end = np.concatenate(([0.0] * 10, np.linspace(0, 3_000, 60), [3_000.0] * 10))
+    position, log_start = np.where(np.arange(80) < 69, 0.0, 3_000.0), np.maximum(end - 100, 0)
+    found = measure(with_hole(sides([end.tolist()], [position.tolist()], [log_start.tolist()]), 10, 68), [])
+    assert (found["lag_max"], found["lag_s_max"], found["lost"]) == (0, 0, 0)
+
+
+def test_a_backlog_in_a_hole_shows_no_capacity() -> None:
+    position = np.arange(0, 6_001, 60.0)
+    of = sides([(position + 5_000).tolist()], [position.tolist()])
+    assert measure(with_hole(of, 1, 98), [])["capacity"] is None
+
+
+def test_a_time_that_is_all_hole_measures_nothing() -> None:
+    assert measure(with_hole(sides([[0, 60, 120]], [[0, 0, 0]]), 0, 2), []) == {}
+
+
+def test_plots_are_empty_where_nothing_was_seen() -> None:
+    end = np.arange(0, 601, 60.0)
+    found = measure(with_hole(sides([end.tolist()], [end.tolist()]), 3, 7), [])
+    seen = [1.0] * 2 + [None] * 6 + [1.0] * 2
+    assert (found["series_produced"], found["series_lag"][4]) == (seen, None)

@@ -8,7 +8,10 @@ import pytest
 
 from warren.capacity.findings import FindingKind, findings
 from warren.capacity.measured import NOTHING, Measured
+from warren.capacity.report import report
+from warren.capacity.result import Plan
 from warren.capacity.sizing import Target, Verdict, consumers_needed, size, trend_of
+from warren.capacity.words import percent
 
 DAY_S, HOUR_S = 86_400.0, 3_600.0
 
@@ -107,6 +110,11 @@ def test_where_nothing_was_produced_nothing_is_needed() -> None:
     assert (found.verdict, found.consumers_needed) == (Verdict.IDLE, 0)
 
 
+def test_where_nothing_is_needed_an_old_backlog_is_told() -> None:
+    found = size(replace(BUSY, produced=0.0, window_records=(0.0, 0.0, 0.0), lag_last=500.0), Target())
+    assert found.why == "nothing was produced in that time, so nothing is needed; 500 records were still unread"
+
+
 def test_a_topic_whose_ends_are_not_known_is_told() -> None:
     found = size(Measured.from_row(NOTHING), Target())
     assert (found.verdict, found.why) == (
@@ -126,6 +134,11 @@ def test_catching_up_is_explained_with_the_largest_backlog() -> None:
     )
 
 
+def test_catching_up_without_a_known_capacity_is_not_known() -> None:
+    found = size(replace(BUSY, capacity=None), Target())
+    assert found.catch_up == "not known: no consumer was seen with a backlog for long enough"
+
+
 def test_without_spare_capacity_a_backlog_stays() -> None:
     assert size(replace(BUSY, capacity=250.0), Target()).catch_up.startswith("none: 4 consumers x 250/s - 1,000/s")
 
@@ -139,9 +152,36 @@ def test_a_growing_peak_tells_when_the_growth_is_reached() -> None:
     assert found.trend == "the daily peak grows by 10 % a day over 3 days; so 30 % more are reached in 3 days"
 
 
+@pytest.mark.parametrize("growth", [0, -0.3])
+def test_without_growth_nothing_is_to_be_reached(growth: float) -> None:
+    found = size(replace(BUSY, day_peaks=(90.0, 100.0, 110.0)), Target(growth=growth))
+    assert found.trend == "the daily peak grows by 10 % a day over 3 days"
+
+
+def test_a_day_without_a_known_peak_leaves_the_others_where_they_are() -> None:
+    found = size(replace(BUSY, day_peaks=(90.0, None, 110.0)), Target())
+    assert found.trend == "the daily peak grows by 10 % a day over 2 days"
+
+
+@pytest.mark.parametrize(
+    ("peaks", "says"), [((0.0, 0.0), "nothing was produced"), ((0.0, 0.0, 9.0), "nothing was produced on most days")]
+)
+def test_nothing_has_no_trend(peaks: tuple[float, ...], says: str) -> None:
+    assert size(replace(BUSY, day_peaks=peaks), Target()).trend == says
+
+
+def test_days_that_were_not_observed_make_no_trend() -> None:
+    found = size(replace(BUSY, day_peaks=(90.0, None, None)), Target())
+    assert (found.trend_a_day, found.trend) == (None, "not known: of 3 days only 1 was observed well enough")
+
+
 def test_a_single_day_is_too_short_for_a_trend() -> None:
     found = size(replace(BUSY, day_peaks=(90.0,)), Target())
     assert (found.trend_a_day, found.trend) == (None, "too short to tell: 1 d instead of 2 days at least")
+
+
+def test_large_shares_are_written_out() -> None:
+    assert [percent(share) for share in (0.0667, -0.3, 1, 25)] == ["6.67 %", "-30 %", "100 %", "2,500 %"]
 
 
 # -- what else is odd ------------------------------------------------------------------------------------------------
@@ -190,3 +230,8 @@ def test_a_lag_of_unknown_age_is_at_least_that_old() -> None:
 def test_members_are_told_once_for_a_group_of_several_topics() -> None:
     many = [size(replace(BUSY, topic=topic, members=9, owned=6), Target()) for topic in ("a", "b")]
     assert [one.says for one in findings(many)] == ["9 members for 6 partitions: 3 with nothing to do"]
+
+
+def test_a_report_says_where_a_lag_is_known_only_at_least() -> None:
+    old = size(replace(BUSY, lag_s_max=HOUR_S, lag_s_is_least=True), Target())
+    assert "<td class='number'>at least 1 h</td>" in report(Plan("c", 0, 1, Target(), [old], [], []))

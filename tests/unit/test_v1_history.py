@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
 
+from tests.kafka import eventually
 from tests.unit.test_v1 import filled_state, ms
 from warren.clusters.state import ClusterState
 from warren.config.load import for_bootstrap
+from warren.history.courses import Course, OffsetsCourse
 from warren.history.service import History, Plan
 from warren.serve.app import make_app
+from warren.serve.v1.errors import RequestError
+from warren.serve.v1.history import MOST_WAITING, CourseQuery, HistoryApi
 
 
 @pytest.fixture
@@ -40,6 +47,40 @@ def test_the_course_of_a_group_needs_a_history(client: TestClient) -> None:
 
 def test_the_course_of_a_group_of_no_cluster_is_not_found(client: TestClient) -> None:
     assert client.get("clusters/none/groups/g/history").json()["error"]["code"] == "cluster_not_found"
+
+
+@pytest.mark.parametrize("group", ["late night", "team/orders", "a:b%", "주문"])
+def test_groups_are_found_by_their_names_whatever_these_are(
+    client: TestClient, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, ...]] = []
+    monkeypatch.setattr(History, "course", lambda _, name, span, most: asked.append((name,)) or NOTHING)
+    monkeypatch.setattr(History, "offsets_course", lambda _, where, span, most: asked.append(where) or NOWHERE)
+    path = f"clusters/local/groups/{quote(group, safe='')}"
+    answers = [client.get(f"{path}/history").json(), client.get(f"{path}/topics/t/partitions/3/history").json()]
+
+    assert asked == [(group,), (group, "t", 3)]
+    assert [one["group"] for one in answers] == [group, group]
+
+
+NOTHING, NOWHERE = Course(1_000, [], [], [], []), OffsetsCourse(1_000, [], [], [])
+
+
+def test_those_who_would_wait_for_too_long_are_told_to_ask_again(
+    state: ClusterState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_read = threading.Event()
+    monkeypatch.setattr(History, "course", lambda *_: is_read.wait(30) and NOTHING)
+    api = HistoryApi(History(Plan(""), tmp_path, lambda: ms(41)), {"local": state}, lambda: ms(41))
+    with ThreadPoolExecutor(MOST_WAITING) as pool:
+        others = [pool.submit(api.get_course, "local", "g", CourseQuery()) for _ in range(MOST_WAITING)]
+        eventually(lambda: api._waiting._value == 0)
+        with pytest.raises(RequestError, match="Too many ask about the history"):
+            api.get_course("local", "g", CourseQuery())
+        is_read.set()
+        assert [one.result()["group"] for one in others] == ["g"] * MOST_WAITING
+
+    assert api.get_course("local", "g", CourseQuery())["times"] == []
 
 
 def test_a_moment_without_a_zone_is_refused(client: TestClient) -> None:

@@ -5,7 +5,7 @@ import { createStore } from "./store";
 
 export const BASE = new URL("api/v1/", ROOT);
 const TOKEN = "warren.token";
-const PATIENCE_MS = 15_000;
+export const PATIENCE_MS = 15_000;
 
 export class ApiError extends Error {
   constructor(
@@ -32,30 +32,45 @@ export interface Connection {
 }
 export const connection = createStore<Connection>({ answeredMs: 0, failure: null });
 
-export async function ask<T>(
-  path: string,
-  options: { signal?: AbortSignal; method?: string; body?: unknown } = {},
-): Promise<T> {
+interface Options {
+  signal?: AbortSignal;
+  method?: "POST" | "DELETE";
+  body?: unknown;
+  patienceMs?: number;
+}
+
+/** Fails with an `ApiError`, whatever went wrong, unless the signal says that nobody waits any more. */
+export async function ask<T>(path: string, options: Options = {}): Promise<T> {
+  const isRead = options.method === undefined;
+  const before = isRead ? newest.get(path) : undefined;
+  try {
+    const answer = await fetch(new URL(path, BASE), requestOf(options, before?.tag));
+    if (answer.status === 304 && before !== undefined) return before.data as T;
+    if (!answer.ok) throw await refused(answer);
+    const data = (await answer.json()) as T;
+    if (isRead) remember(path, answer.headers.get("ETag"), data);
+    return data;
+  } catch (error) {
+    if (error instanceof ApiError || options.signal?.aborted) throw error;
+    // No answer, half of one, or a page of what is in front of Warren.
+    throw new ApiError(0, "away", error instanceof Error ? error.message : String(error), "");
+  }
+}
+
+function requestOf({ signal, method, body, patienceMs = PATIENCE_MS }: Options, tag: string | undefined): RequestInit {
   const headers = new Headers({ Accept: "application/json" });
   if (token.get()) headers.set("Authorization", `Bearer ${token.get()}`);
-  if (options.body !== undefined) headers.set("Content-Type", "application/json");
-  const request: RequestInit = {
-    method: options.method ?? "GET",
+  if (body !== undefined) headers.set("Content-Type", "application/json");
+  if (tag !== undefined) headers.set("If-None-Match", tag);
+  const patience = AbortSignal.timeout(patienceMs);
+  return {
+    method: method ?? "GET",
     headers,
+    body: body === undefined ? null : JSON.stringify(body),
     cache: "no-store",
     credentials: "same-origin",
+    signal: signal ? AbortSignal.any([signal, patience]) : patience,
   };
-  if (options.body !== undefined) request.body = JSON.stringify(options.body);
-  const patience = AbortSignal.timeout(PATIENCE_MS);
-  request.signal = options.signal ? AbortSignal.any([options.signal, patience]) : patience;
-  const before = request.method === "GET" ? newest.get(path) : undefined;
-  if (before !== undefined) headers.set("If-None-Match", before.tag);
-  const answer = await sent(new URL(path, BASE), request, options.signal);
-  if (answer.status === 304 && before !== undefined) return before.data as T;
-  if (!answer.ok) throw await refused(answer);
-  const data = (await answer.json()) as T;
-  if (request.method === "GET") remember(path, answer.headers.get("ETag"), data);
-  return data;
 }
 
 /** The newest answers by path: what is as it was is not sent again, and is the same object. */
@@ -67,15 +82,6 @@ function remember(path: string, tag: string | null, data: unknown): void {
   if (tag !== null) newest.set(path, { tag, data });
   const oldest = newest.keys().next().value;
   if (newest.size > REMEMBERED && oldest !== undefined) newest.delete(oldest);
-}
-
-async function sent(url: URL, request: RequestInit, signal: AbortSignal | undefined): Promise<Response> {
-  try {
-    return await fetch(url, request);
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new ApiError(0, "away", error instanceof Error ? error.message : String(error), "");
-  }
 }
 
 async function refused(answer: Response): Promise<ApiError> {

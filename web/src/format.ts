@@ -5,6 +5,7 @@ export interface Units {
   minute: string;
   hour: string;
   day: string;
+  perSecond: string;
 }
 
 export const UNKNOWN = "–";
@@ -36,10 +37,10 @@ function pair(large: number, largeUnit: string, small: number, smallUnit: string
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`;
 }
 
-export function rate(perSecond: number | null | undefined, locale: string): string {
+export function rate(perSecond: number | null | undefined, locale: string, units: Units): string {
   if (perSecond == null) return UNKNOWN;
   const digits = perSecond > 0 && perSecond < 10 ? 1 : 0;
-  return `${new Intl.NumberFormat(locale, { maximumFractionDigits: digits }).format(perSecond)}/s`;
+  return `${new Intl.NumberFormat(locale, { maximumFractionDigits: digits }).format(perSecond)}${units.perSecond}`;
 }
 
 export function percent(share: number): string {

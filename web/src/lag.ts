@@ -1,6 +1,14 @@
 /** From windows and lists to what is drawn. Pure. */
 
-import type { Cause, GroupStatus, GroupSummary, PartitionCommits, PartitionStatus, WindowEntry } from "./types";
+import type {
+  Cause,
+  GroupStatus,
+  GroupSummary,
+  Partition,
+  PartitionCommits,
+  PartitionStatus,
+  WindowEntry,
+} from "./types";
 
 const BADNESS: Record<PartitionStatus | GroupStatus, number> = { OK: 0, WARN: 1, STOP: 2, STALL: 3, ERR: 3, REWIND: 4 };
 
@@ -63,6 +71,36 @@ function round(value: number): number {
 
 export function commitMs(entry: WindowEntry): number {
   return Date.parse(entry.committed_at ?? entry.observed_at);
+}
+
+/** Whether the rest will never be read at these speeds; while one of them is not known, that is not known either. */
+export function isEndless(
+  one: Pick<Partition, "lag" | "consumed_per_second" | "produced_per_second" | "catch_up_seconds">,
+): boolean {
+  const areKnown = one.consumed_per_second !== null && one.produced_per_second !== null;
+  return (one.lag ?? 0) > 0 && areKnown && one.catch_up_seconds === null;
+}
+
+/** The sum of what is known; null if nothing is. */
+export function sumOfKnown(values: readonly (number | null)[]): number | null {
+  return values.reduce((sum, one) => (one === null ? sum : (sum ?? 0) + one), null);
+}
+
+export interface Offsets {
+  timesMs: number[];
+  committed: (number | null)[];
+  ends: (number | null)[];
+}
+
+/** Where a group stood and where the partition ended at each commit, and now; in order, also if clocks differ. */
+export function offsetsOf(window: readonly WindowEntry[], end: number | null, nowMs: number): Offsets {
+  const entries = [...window].sort((a, b) => commitMs(a) - commitMs(b));
+  const timesMs = entries.map(commitMs);
+  return {
+    timesMs: [...timesMs, Math.max(nowMs, timesMs.at(-1) ?? nowMs)],
+    committed: [...entries.map((one) => one.offset), window.at(-1)?.offset ?? null],
+    ends: [...entries.map((one) => (one.lag === null ? null : one.offset + one.lag)), end],
+  };
 }
 
 export interface HeatMap {

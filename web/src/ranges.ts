@@ -29,7 +29,7 @@ export function isLong(range: Range): boolean {
 const POINTS = 400;
 const MINUTE_MS = 60_000;
 
-/** Where the history of a group, or of a partition of it, is; the same for a minute, so that it is not asked for at every look. */
+/** Where the history of a group, or of a partition of it, is; the same for a minute, so that what has not changed is not sent again. */
 export function historyPath(of: string, seconds: number, nowMs: number): string {
   const sinceMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - seconds * 1_000;
   return `${of}/history?since=${new Date(sinceMs).toISOString()}&points=${POINTS}`;

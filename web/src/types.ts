@@ -7,7 +7,7 @@ export type RuleSetName = "burrow" | "warren";
 
 export interface Query {
   name: string;
-  state: string;
+  state: "starting" | "running" | "retrying" | "stopped";
   last_error: string | null;
   restarts: number;
 }

@@ -117,3 +117,24 @@ export function withQuery(path: string, query: URLSearchParams): string {
   const text = query.toString();
   return text ? `${path}?${text}` : path;
 }
+
+/** Where in a list the answer to a path begins. */
+export function offsetIn(path: string): number {
+  return Number(queryOf(path).get("offset") ?? 0);
+}
+
+/** Whether two paths ask for parts of the same list. */
+export function isSameList(one: string, other: string): boolean {
+  return withoutPart(one) === withoutPart(other);
+}
+
+function withoutPart(path: string): string {
+  const query = queryOf(path);
+  query.delete("limit");
+  query.delete("offset");
+  return withQuery(path.split("?", 1)[0] ?? "", query);
+}
+
+function queryOf(path: string): URLSearchParams {
+  return new URLSearchParams(path.split("?")[1] ?? "");
+}

@@ -42,3 +42,16 @@ export function movedBy(key: string, row: number, count: number, rowsOnScreen: n
   const wanted = moves[key];
   return wanted === undefined || count === 0 ? null : Math.min(count - 1, Math.max(0, wanted));
 }
+
+/** The row that was moved to; without a key as long as what stands there is not known. */
+export interface Chosen {
+  row: number;
+  key: string | undefined;
+}
+
+/** Where it is now, in a list that may have been sorted again; -1 if it is not among the `keys` from `offset` on. */
+export function placeOf({ row, key }: Chosen, keys: readonly string[], offset: number): number {
+  if (key === undefined) return row;
+  const found = keys.indexOf(key);
+  return found < 0 ? -1 : offset + found;
+}

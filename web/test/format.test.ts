@@ -33,10 +33,11 @@ describe("numbers", () => {
   it("that are not known are no zero", () => expect(records(null, "en-GB")).toBe(UNKNOWN));
   it("are short on axes", () => expect(compact(12_345, "en")).toBe("12.3K"));
   it("of rates have a decimal only when small", () => {
-    expect(rate(0.42, "en")).toBe("0.4/s");
-    expect(rate(1234.5, "en")).toBe("1,235/s");
-    expect(rate(0, "en")).toBe("0/s");
-    expect(rate(null, "en")).toBe(UNKNOWN);
+    expect(rate(0.42, "en", en.units)).toBe("0.4/s");
+    expect(rate(1234.5, "en", en.units)).toBe("1,235/s");
+    expect(rate(0, "en", en.units)).toBe("0/s");
+    expect(rate(null, "en", en.units)).toBe(UNKNOWN);
+    expect(rate(12, "ko", ko.units)).toBe("12/초");
   });
   it("of shares are not rounded up to all", () => expect(percent(0.999)).toBe("99 %"));
 });

@@ -1,5 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { byBadness, exactly, heat, heatMap, readersByBadness, shellWord, shownStatus, sparkPath } from "../src/lag";
+import {
+  byBadness,
+  exactly,
+  heat,
+  heatMap,
+  isEndless,
+  offsetsOf,
+  readersByBadness,
+  shellWord,
+  shownStatus,
+  sparkPath,
+  sumOfKnown,
+} from "../src/lag";
 import type { GroupSummary, PartitionCommits, PartitionStatus } from "../src/types";
 
 function group(name: string, status: PartitionStatus, lag: number, cluster = "a"): GroupSummary & { cluster: string } {
@@ -48,8 +60,45 @@ describe("a sparkline", () => {
   it("of nothing is empty", () => expect(sparkPath([null], [0], 100, 12)).toBe(""));
 });
 
+const at = (second: number) => new Date(second * 1000).toISOString();
+
+describe("catching up", () => {
+  const one = { lag: 5, consumed_per_second: 1, produced_per_second: 2, catch_up_seconds: null };
+  it("will never be if more is written than read", () => expect(isEndless(one)).toBe(true));
+  it("is not known as long as a speed is not", () => {
+    expect(isEndless({ ...one, consumed_per_second: null })).toBe(false);
+    expect(isEndless({ ...one, produced_per_second: null })).toBe(false);
+    expect(isEndless({ ...one, lag: null })).toBe(false);
+  });
+  it("is over if nothing is unread", () => expect(isEndless({ ...one, lag: 0 })).toBe(false));
+  it("will be if it is told when", () => expect(isEndless({ ...one, catch_up_seconds: 60 })).toBe(false));
+});
+
+describe("a sum", () => {
+  it("is of what is known", () => expect(sumOfKnown([1, null, 2])).toBe(3));
+  it("of nothing that is known is no zero", () => expect(sumOfKnown([null])).toBeNull());
+});
+
+describe("offsets over time", () => {
+  const commit = (second: number, offset: number, lag: number | null) => ({
+    offset,
+    committed_at: at(second),
+    observed_at: at(second),
+    lag,
+  });
+  it("go from the first commit to now", () =>
+    expect(offsetsOf([commit(1, 10, 5), commit(2, 12, null)], 20, 3_000)).toEqual({
+      timesMs: [1_000, 2_000, 3_000],
+      committed: [10, 12, 12],
+      ends: [15, null, 20],
+    }));
+  it("go forward also if the brokers' clock is ahead, or commits are out of order", () =>
+    expect(offsetsOf([commit(5, 10, 0), commit(4, 12, 0)], 20, 3_000).timesMs).toEqual([4_000, 5_000, 5_000]));
+  it("without a commit are the end alone", () =>
+    expect(offsetsOf([], 20, 3_000)).toEqual({ timesMs: [3_000], committed: [null], ends: [20] }));
+});
+
 describe("a heat map", () => {
-  const at = (second: number) => new Date(second * 1000).toISOString();
   const one = (...commits: [number, number | null][]): PartitionCommits => ({
     topic: "orders",
     partition: 0,

@@ -14,6 +14,20 @@ describe("reasons in Korean", () => {
     for (const number of english.match(/\d+(?:,\d+)*/g) ?? []) expect(korean).toContain(number);
   });
 
+  it.each([
+    "no partitions",
+    "the only one",
+    "leading",
+    "waiting: another Warren leads",
+    "waiting: no rights; it needs: Read",
+  ])("has one for: %s", (english) => expect(koreanReason(english)).toMatch(/[가-힣]/));
+
+  it("takes seconds that are negative since a clock is ahead", () => {
+    expect(koreanReason("no commit for -3 s, window spans -0 s, lag 1,000")).toBe(
+      "-3초 동안 커밋이 없습니다 (윈도 길이 -0초, 지연 1,000건)",
+    );
+  });
+
   it("keeps the place that stands before it", () => {
     expect(koreanReason("orders.v2 3: caught up")).toBe("orders.v2 3: 모두 읽었습니다");
   });

@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { filterQuery, parseFilter, parsePath, pathOf, sortedBy, toggled, withQuery, type View } from "../src/urls";
+import {
+  filterQuery,
+  isSameList,
+  offsetIn,
+  parseFilter,
+  parsePath,
+  pathOf,
+  sortedBy,
+  toggled,
+  withQuery,
+  type View,
+} from "../src/urls";
 
 const STRANGE = "team a/ü %2F?&#";
 
@@ -59,4 +70,16 @@ describe("sorting", () => {
     expect(sortedBy({ ...usual, reverse: true }, "total_lag")).toMatchObject({ sort: "total_lag", reverse: false }));
   it("by the same column again turns round", () =>
     expect(sortedBy(usual, "severity")).toMatchObject({ sort: "severity", reverse: true }));
+});
+
+describe("parts of a list", () => {
+  it("begin where their path says", () => {
+    expect(offsetIn("groups?limit=50&offset=100")).toBe(100);
+    expect(offsetIn("groups")).toBe(0);
+  });
+  it("are of the same list if only the part is another", () => {
+    expect(isSameList("groups?name=a&limit=50&offset=0", "groups?name=a&limit=100&offset=50")).toBe(true);
+    expect(isSameList("groups?name=a&offset=0", "groups?name=b&offset=0")).toBe(false);
+    expect(isSameList("groups?offset=0", "topics?offset=0")).toBe(false);
+  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { movedBy, OVERSCAN, pageFor, scrollTo, visibleRange } from "../src/virtual";
+import { movedBy, OVERSCAN, pageFor, placeOf, scrollTo, visibleRange } from "../src/virtual";
 
 describe("rows that can be seen", () => {
   it("begin with the first", () => expect(visibleRange(0, 500, 50, 5_000)).toEqual({ first: 0, end: 10 + OVERSCAN }));
@@ -36,6 +36,15 @@ describe("keys", () => {
   ])("%s leads from %d to %d", (key, from, to) => expect(movedBy(key, from, 100, 10)).toBe(to));
   it("that do not move lead nowhere", () => expect(movedBy("a", 5, 100, 10)).toBeNull());
   it("lead nowhere in an empty list", () => expect(movedBy("ArrowDown", -1, 0, 10)).toBeNull());
+});
+
+describe("the row that was moved to", () => {
+  it("is followed when the list is sorted again", () =>
+    expect(placeOf({ row: 50, key: "b" }, ["c", "a", "b"], 50)).toBe(52));
+  it("is nowhere once it has left the list, whatever stands in its place", () =>
+    expect(placeOf({ row: 51, key: "b" }, ["a", "c"], 50)).toBe(-1));
+  it("is its place as long as it is not known what stands there", () =>
+    expect(placeOf({ row: 99, key: undefined }, ["a"], 0)).toBe(99));
 });
 
 describe("scrolling to a row", () => {

@@ -7,16 +7,17 @@ row with everything in it: a row costs Spark more than all the numbers in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from warren.capacity.grid import Grid, Int, Points
+from warren.capacity.grid import Bool, Grid, Int, Points
 
-Bool = NDArray[np.bool_]
-
+KEY = ("group", "topic", "partition")
+COMMITS = (*KEY, "order", "at_ms", "timestamp_ms", "offset")
+"""What is needed of commits."""
 PIECES = pa.schema(
     [
         ("group", pa.string()),
@@ -30,16 +31,11 @@ PIECES = pa.schema(
 
 def commit_pieces(rows: pa.Table, grid: Grid) -> pa.Table:
     """The commits of a batch, a row of `PIECES` for each partition of a group."""
-    names, codes = zip(*(_coded(rows[name]) for name in ("group", "topic")), strict=True)
-    partition, order, at_ms, offset = (
-        rows[name].to_numpy().astype(np.int64) for name in ("partition", "order", "timestamp_ms", "offset")
-    )
-    by = np.lexsort((order, partition, codes[1], codes[0]))
-    keys = [column[by] for column in (codes[0], codes[1], partition)]
-    at_ms, offset = at_ms[by], offset[by]
-    is_new = _is_new(keys)
+    rows = rows.sort_by([(name, "ascending") for name in (*KEY, "order")])
+    is_new = _is_new([rows[name].to_numpy() for name in KEY])
+    at_ms, offset = _commit_ms(rows, is_new), rows["offset"].to_numpy()
     starts = np.flatnonzero(is_new)
-    is_next = _is_new([*keys, grid.step_of(at_ms)])
+    is_next = is_new | _is_new([grid.step_of(at_ms)])
     went_back = _went_back(offset) & ~is_next
     kept = _at_ends(is_next)
     bounds = np.cumsum(kept)[starts[1:] - 1]
@@ -48,16 +44,24 @@ def commit_pieces(rows: pa.Table, grid: Grid) -> pa.Table:
         {"from_ms": int(part[:, 0].min()), "rewinds": int(back), "points": part.tobytes()}
         for part, back in zip(points, np.add.reduceat(went_back.astype(np.int64), starts), strict=True)
     ]
-    texts = [pa.array(of, pa.string()).take(pa.array(key[starts])) for of, key in zip(names, keys[:2], strict=True)]
-    columns = [*texts, pa.array(keys[2][starts], pa.int32()), pa.array(pieces, PIECES.field("piece").type)]
-    return pa.Table.from_arrays(columns, schema=PIECES)
+    of = rows.select(KEY).take(pa.array(starts))
+    return of.append_column("piece", pa.array(pieces, PIECES.field("piece").type)).cast(PIECES)
+
+
+def _commit_ms(rows: pa.Table, is_new: Bool) -> Int:
+    """When commits were made. A removal has no time of its own: it was when it was seen, or before what came next."""
+    own_ms, seen_ms = (rows[name].to_numpy() for name in ("timestamp_ms", "at_ms"))
+    is_last, next_ms = np.append(is_new[1:], True), np.append(own_ms[1:], -1)
+    latest_ms = np.where(is_last | (next_ms < 0), seen_ms, np.minimum(next_ms, seen_ms))
+    found: Int = np.where(own_ms < 0, latest_ms, own_ms)
+    return found
 
 
 def head_rows(rows: pa.Table, grid: Grid) -> pa.Table:
     """The first and the last row of each topic and step in a batch."""
     rows = rows.sort_by([("topic", "ascending"), ("epoch_ms", "ascending"), ("seq", "ascending")])
-    _, topic = _coded(rows["topic"])
-    return rows.filter(pa.array(_at_ends(_is_new([topic, grid.step_of(rows["at_ms"].to_numpy())]))))
+    is_next = _is_new([rows["topic"].to_numpy(), grid.step_of(rows["at_ms"].to_numpy())])
+    return rows.filter(pa.array(_at_ends(is_next)))
 
 
 class Course(NamedTuple):
@@ -95,7 +99,7 @@ def _went_back(offset: Int) -> Bool:
     return found
 
 
-def _is_new(keys: Sequence[Int]) -> Bool:
+def _is_new(keys: Sequence[NDArray[Any]]) -> Bool:
     """Whether a row differs from the one before in any key; the first one does."""
     differs = np.zeros(len(keys[0]), np.bool_)
     for key in keys:
@@ -108,10 +112,3 @@ def _at_ends(is_first: Bool) -> Bool:
     """Rows that are the first or the last of those that belong together."""
     is_last: Bool = np.append(is_first[1:], True)
     return np.logical_or(is_first, is_last)
-
-
-def _coded(column: pa.ChunkedArray) -> tuple[list[str], Int]:
-    """The distinct texts of a column, and each row's place among them."""
-    coded = column.combine_chunks().dictionary_encode()
-    coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
-    return coded.dictionary.to_pylist(), coded.indices.to_numpy().astype(np.int64)

@@ -8,42 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from warren.capacity.grid import DAY_MS, Float, Grid, Int
+from warren.capacity.grid import DAY_MS, Bool, Float, Grid, Int
 
 WINDOWS_MIN = (
-    *(
-        1,
-        2,
-        3,
-        4,
-        5,
-        6,
-        7,
-        8,
-        9,
-        10,
-        12,
-        14,
-        16,
-        18,
-        20,
-        23,
-        26,
-        30,
-        35,
-        40,
-        45,
-        50,
-        60,
-        70,
-        80,
-        90,
-        105,
-        120,
-        140,
-        160,
-    ),
-    *(180, 210, 240, 270, 300, 360, 420, 480, 540, 600, 720, 840, 960, 1080, 1200, 1320, 1440),
+    *(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 23, 26, 30, 35, 40, 45, 50, 60, 70, 80, 90, 105, 120),
+    *(140, 160, 180, 210, 240, 270, 300, 360, 420, 480, 540, 600, 720, 840, 960, 1080, 1200, 1320, 1440),
 )
 """Each at most a fifth longer than the one before, so that no window in between holds much more."""
 CAPACITY_QUANTILE = 0.9
@@ -67,6 +36,15 @@ class Assignment(NamedTuple):
     owner: Sequence[str]
 
 
+class Log(NamedTuple):
+    """One partition at the edges since its end last went down: before, other records had the same offsets."""
+
+    grid: Grid
+    end: Float
+    log_start: Float
+    lag: Float
+
+
 @dataclass(frozen=True)
 class Sides:
     """The two sides of a topic at the edges of the grid, as matrices of partitions by edges; NaN is not known."""
@@ -82,9 +60,15 @@ class Sides:
         """From the first step on of which the ends are known: there may be none."""
         is_known = ~np.isnan(np.diff(self.end, axis=1)).all(axis=0)
         first = int(is_known.argmax()) if is_known.any() else self.grid.steps
-        grid = Grid(self.grid.from_ms + first * self.grid.step_ms, self.grid.step_ms, self.grid.steps - first)
         cut = (column[:, first:] for column in (self.end, self.log_start, self.position))
-        return Sides(grid, self.partition, *cut)
+        return Sides(self.grid.since(first), self.partition, *cut)
+
+    @property
+    def is_sure(self) -> Bool:
+        """At each edge, whether the two sides are of one moment: neither in a hole nor where an end goes down."""
+        goes_down = np.diff(self.end, axis=1) < 0
+        beside = np.pad(goes_down, ((0, 0), (0, 1))) | np.pad(goes_down, ((0, 0), (1, 0)))
+        return np.logical_and(self.grid.seen_edges, ~beside)
 
     @property
     def produced(self) -> Float:
@@ -94,7 +78,7 @@ class Sides:
     @property
     def lag(self) -> Float:
         """At each edge, 0 where it is not known."""
-        return np.maximum(np.nan_to_num(self.end - self.position), 0.0)
+        return np.where(self.is_sure, np.maximum(np.nan_to_num(self.end - self.position), 0.0), 0.0)
 
     @property
     def consumed(self) -> Float:
@@ -104,14 +88,22 @@ class Sides:
 
     @property
     def missing(self) -> Float:
-        """At each edge, the records between the group and the beginning of the log."""
-        return np.maximum(np.nan_to_num(self.log_start - self.position), 0.0)
+        """At each edge, the records between the group and the beginning of the log, as of the last sure edge."""
+        found = np.maximum(np.nan_to_num(self.log_start - self.position), 0.0)
+        last_sure = np.maximum.accumulate(np.where(self.is_sure, np.arange(found.shape[1]), 0), axis=1)
+        return np.take_along_axis(found, last_sure, axis=1)
+
+    def logs(self, lag: Float) -> Iterator[Log]:
+        """Of each partition what still tells how old its records are."""
+        for end, log_start, behind in zip(self.end, self.log_start, lag, strict=True):
+            first = int(np.flatnonzero(np.append(True, np.diff(end) < 0))[-1])
+            yield Log(self.grid.since(first), end[first:], log_start[first:], behind[first:])
 
 
 def measure(sides: Sides, assignments: Sequence[Assignment]) -> dict[str, Any]:
-    """The columns of `MEASURED` except for names, `partitions` and `rewinds`; none if no step is known."""
+    """The columns of `MEASURED` except for names, `partitions` and `rewinds`; none if no step was seen."""
     sides = sides.known()
-    if not sides.grid.steps:
+    if not sides.grid.seen_steps.any():
         return {}
     produced, consumed, lag = sides.produced, sides.consumed, sides.lag
     last = next((one for one in reversed(assignments) if one.members), None)
@@ -141,7 +133,7 @@ def _produce(grid: Grid, produced: Float) -> dict[str, Any]:
     lengths = sorted({*lengths, grid.steps})
     windows = [_most_within(produced, length) for length in lengths]
     return {
-        "produce_p95": float(np.quantile(rate, 0.95)),
+        "produce_p95": float(np.quantile(rate[grid.seen_steps], 0.95)),
         "produce_peak": float(rate.max()),
         "produce_peak_ms": int(grid.edges_ms[int(rate.argmax())]),
         "peak_hour": hours[0] / HOUR_S if hours else None,
@@ -162,12 +154,13 @@ def _most_within(values: Float, length: int) -> tuple[float, int] | None:
     return float(sums[at]), at
 
 
-def _day_peaks(grid: Grid, produced: Float) -> Iterator[float]:
-    day, hour = DAY_MS // grid.step_ms, round(HOUR_S / grid.step_s)
+def _day_peaks(grid: Grid, produced: Float) -> Iterator[float | None]:
+    day, hour, seen = DAY_MS // grid.step_ms, round(HOUR_S / grid.step_s), grid.seen_steps
     for back in range(len(produced) // day, 0, -1):
-        begin = len(produced) - back * day
-        found = _most_within(produced[begin : begin + day], hour)
-        yield found[0] / HOUR_S if found else 0.0
+        of_day = slice(len(produced) - back * day, len(produced) - (back - 1) * day)
+        found = _most_within(produced[of_day], hour)
+        hides_hour = int((~seen[of_day]).sum()) >= hour
+        yield found[0] / HOUR_S if found and not hides_hour else None
 
 
 # -- what one consumer can do ----------------------------------------------------------------------------------------
@@ -176,7 +169,7 @@ def _day_peaks(grid: Grid, produced: Float) -> Iterator[float]:
 def _capacity(sides: Sides, consumed: Float, lag: Float, assignments: Sequence[Assignment]) -> dict[str, Any]:
     # More waited at the beginning of the step than was done in it: the consumer never ran dry. Where nothing at all
     # was done it was not working, which says nothing about its speed.
-    is_backlogged = (lag[:, :-1] >= consumed) & (consumed > 0)
+    is_backlogged = (lag[:, :-1] >= consumed) & (consumed > 0) & sides.grid.seen_steps
     seen, highest = [], 0.0
     for steps, consumer in _consumers(sides, assignments):
         for one in np.unique(consumer):
@@ -242,59 +235,57 @@ def consumer_numbers(assignment: Assignment, partition: Int) -> Int:
 def _lags(sides: Sides, lag: Float) -> dict[str, Any]:
     total = lag.sum(axis=0)
     at = int(total.argmax())
-    rows = range(len(sides.partition))
-    behind = [_longest_wait(sides.grid, sides.end[row], sides.position[row]) for row in rows]
-    kept = [
-        one for row in rows if (one := _shortest_kept(sides.grid, sides.end[row], sides.log_start[row])) is not None
-    ]
-    longest = max(behind, default=(0.0, False))
+    logs = list(sides.logs(lag))
+    longest = max((_longest_wait(one) for one in logs), default=(0.0, False))
+    kept = [age_s for one in logs if (age_s := _shortest_kept(one)) is not None]
     return {
         "lag_last": float(total[-1]),
         "lag_max": float(total[at]),
         "lag_max_ms": int(sides.grid.edges_ms[at]),
-        "lag_mean": float(total.mean()),
+        "lag_mean": float(total[sides.grid.seen_edges].mean()),
         "lag_s_max": longest[0],
         "lag_s_is_least": longest[1],
         "kept_s": min(kept, default=None),
     }
 
 
-def _longest_wait(grid: Grid, end: Float, position: Float) -> tuple[float, bool]:
+def _longest_wait(log: Log) -> tuple[float, bool]:
     """How old the oldest unread record was at most, in seconds; and whether it was older than that."""
-    at = np.flatnonzero(end - position >= 1)  # never where one of them is NaN
+    at = np.flatnonzero(log.lag >= 1)
     if not len(at):
         return 0.0, False
-    produced_ms = _produced_ms(grid, end, position[at])
-    waits = (grid.edges_ms[at] - np.where(np.isnan(produced_ms), _first_known_ms(grid, end), produced_ms)) / 1000
+    produced_ms = _produced_ms(log, log.end[at] - log.lag[at])
+    waits = (log.grid.edges_ms[at] - np.where(np.isnan(produced_ms), _first_known_ms(log), produced_ms)) / 1000
     longest = int(waits.argmax())
     return max(float(waits[longest]), 0.0), bool(np.isnan(produced_ms[longest]))
 
 
-def _shortest_kept(grid: Grid, end: Float, log_start: Float) -> float | None:
+def _shortest_kept(log: Log) -> float | None:
     """How old the oldest record was at least, right after the log had let some go."""
-    let_go = np.flatnonzero((np.diff(log_start) > 0) & (log_start[1:] < end[1:])) + 1
-    age_s = (grid.edges_ms[let_go] - _produced_ms(grid, end, log_start[let_go])) / 1000
+    has_records = (log.log_start < log.end) & log.grid.seen_edges
+    let_go = np.flatnonzero((np.diff(log.log_start) > 0) & has_records[1:]) + 1
+    age_s = (log.grid.edges_ms[let_go] - _produced_ms(log, log.log_start[let_go])) / 1000
     age_s = age_s[~np.isnan(age_s)]
     return float(age_s.min()) if len(age_s) else None
 
 
-def _produced_ms(grid: Grid, end: Float, offsets: Float) -> Float:
+def _produced_ms(log: Log, offsets: Float) -> Float:
     """When the record at each offset was produced; NaN if that was before the first known end."""
-    known = np.flatnonzero(~np.isnan(end))
+    known = np.flatnonzero(~np.isnan(log.end))
     if not len(known):
         return np.full(len(offsets), np.nan)
-    ends, edges_ms = np.maximum.accumulate(end[known]), grid.edges_ms[known]
+    ends, edges_ms = log.end[known], log.grid.edges_ms[known]
     after = np.clip(np.searchsorted(ends, offsets, "right"), 1, max(len(ends) - 1, 1))
     if len(ends) == 1:
         return np.where(offsets < ends[0], np.nan, edges_ms[0])
     low, high = ends[after - 1], ends[after]
     share = np.clip((offsets - low) / np.maximum(high - low, 1), 0, 1)
-    return np.where(offsets < ends[0], np.nan, edges_ms[after - 1] + share * grid.step_ms)
+    return np.where(offsets < ends[0], np.nan, edges_ms[after - 1] + share * log.grid.step_ms)
 
 
-def _first_known_ms(grid: Grid, end: Float) -> float:
-    known = np.flatnonzero(~np.isnan(end))
-    return float(grid.edges_ms[known[0] if len(known) else 0])
+def _first_known_ms(log: Log) -> float:
+    known = np.flatnonzero(~np.isnan(log.end))
+    return float(log.grid.edges_ms[known[0] if len(known) else 0])
 
 
 # -- who has most of it ----------------------------------------------------------------------------------------------
@@ -322,9 +313,14 @@ def _series(grid: Grid, produced: Float, consumed: Float, lag: Float) -> dict[st
     stride = -(-grid.steps // MOST_POINTS)
     begins = np.arange(0, grid.steps, stride)
     seconds = np.diff(np.append(begins, grid.steps)) * grid.step_s
+    seen = np.logical_or.reduceat(grid.seen_steps, begins).tolist()
+
+    def points(values: Float) -> list[float | None]:
+        return [value if is_seen else None for value, is_seen in zip(values.tolist(), seen, strict=True)]
+
     return {
         "series_ms": (grid.edges_ms[begins] + grid.step_ms * stride / 2).astype(np.int64).tolist(),
-        "series_produced": (np.add.reduceat(produced, begins) / seconds).tolist(),
-        "series_consumed": (np.add.reduceat(consumed, begins) / seconds).tolist(),
-        "series_lag": np.maximum.reduceat(lag, begins).tolist(),
+        "series_produced": points(np.add.reduceat(produced, begins) / seconds),
+        "series_consumed": points(np.add.reduceat(consumed, begins) / seconds),
+        "series_lag": points(np.maximum.reduceat(lag, begins)),
     }

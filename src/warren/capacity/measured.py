@@ -89,8 +89,8 @@ class Measured:
     window_s: tuple[float, ...]
     window_records: tuple[float, ...]
     """The most that came within any window of that length."""
-    day_peaks: tuple[float, ...]
-    """The peak hour of each whole day, counted back from the end; the oldest first."""
+    day_peaks: tuple[float | None, ...]
+    """The peak hour of each whole day, counted back from the end; the oldest first. None where a hole may hide it."""
     capacity: float | None
     """Of one consumer while it had a backlog; None if there was none."""
     capacity_steps: int

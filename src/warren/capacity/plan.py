@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 
 from warren.capacity.findings import findings
 from warren.capacity.grid import DAY_MS, MINUTE_MS
+from warren.capacity.holes import Hole
 from warren.capacity.rates import Rates, Wanted
 from warren.capacity.result import Plan
 from warren.capacity.sizing import Target, size
 from warren.capacity.words import count
 from warren.history.reader import HistoryReader
-from warren.reports.moments import duration
+from warren.reports.moments import duration, instant
 
 MOST_PLOTTED = 20
 MOST_NAMED = 10
@@ -24,7 +26,8 @@ def make_plan(reader: HistoryReader, wanted: Wanted, target: Target, *, with_plo
         worst = [(one.measured.group, one.measured.topic) for one in sizings[:MOST_PLOTTED]]
         series = rates.series(worst) if with_plots else {}
         nothing = [] if sizings else [_nothing(wanted)]
-        notes = [*nothing, *_about_time(wanted, rates.grid.step_ms), *_about_silent(rates.silent_groups(), wanted)]
+        time = [*_about_time(rates.seen_s, rates.grid.step_ms), *_about_holes(rates.grid.holes)]
+        notes = [*nothing, *time, *_about_silent(rates.silent_groups(), wanted)]
     return Plan(*wanted.span, target, sizings, findings(sizings), notes, series)
 
 
@@ -34,21 +37,35 @@ def _nothing(wanted: Wanted) -> str:
     return f"There are no commits in that time{' of ' + of if of else ''}."
 
 
-def _about_time(wanted: Wanted, step_ms: int) -> list[str]:
-    lasts_ms = wanted.span.to_ms - wanted.span.from_ms
+def _about_time(seen_s: float, step_ms: int) -> list[str]:
     notes = []
-    if lasts_ms < DAY_MS:
-        notes.append(f"There are only {duration(lasts_ms / 1000)} to look at: the peak of a whole day may be higher.")
+    if seen_s < DAY_MS / 1000:
+        notes.append(f"There are only {duration(seen_s)} to look at: the peak of a whole day may be higher.")
     if step_ms > MINUTE_MS:
         notes.append(f"So long a time is measured by {duration(step_ms / 1000)}: shorter peaks are not seen.")
     return notes
 
 
+def _about_holes(holes: Sequence[Hole]) -> list[str]:
+    if not holes:
+        return []
+    missing_s = sum(hole.to_ms - hole.from_ms for hole in holes) / 1000
+    named = _named([f"{instant(hole.from_ms)} to {instant(hole.to_ms)}" for hole in holes])
+    return [
+        f"Nothing was observed for {duration(missing_s)} of that time: {named}. "
+        "What came then is known in sum at best, so peaks may have been higher."
+    ]
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+
+
 def _about_silent(groups: list[str], wanted: Wanted) -> list[str]:
     if not groups:
         return []
-    named = ", ".join(groups[:MOST_NAMED]) + (", ..." if len(groups) > MOST_NAMED else "")
     where = " to such topics" if wanted.topic_pattern else ""
     return [
-        f"{count(len(groups), 'group')} committed nothing{where} in that time, so nothing is known of them: {named}"
+        f"{count(len(groups), 'group')} committed nothing{where} in that time, so nothing is known of them: "
+        f"{_named(groups)}"
     ]

@@ -15,18 +15,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from warren.capacity.condense import PIECES, Course, Piece, commit_pieces, course_of, head_rows
-from warren.capacity.grid import Grid, Int, Points, ends_at_edges, packed, positions_at_edges, unpacked
+from warren.capacity.condense import COMMITS, PIECES, Course, Piece, commit_pieces, course_of, head_rows
+from warren.capacity.grid import Grid, Int, Points, ends_at_edges, positions_at_edges, series_bytes, series_of
+from warren.capacity.holes import holes_in
 from warren.capacity.measure import Assignment, Sides, measure
 from warren.capacity.measured import MEASURED, NOTHING, SERIES, Measured
 from warren.clusters.progress import own_group
 from warren.errors import HistoryError
 from warren.history.reader import HistoryReader, Span
-from warren.history.tables import TABLES, Kind
+from warren.history.tables import TABLES, WINDOWS, Kind
 from warren.patterns import compile_pattern
 
 ENDS = pa.schema(
@@ -56,17 +57,22 @@ class Rates:
     """All groups and topics of a time, measured once; close it to give the memory back."""
 
     def __init__(self, reader: HistoryReader, wanted: Wanted) -> None:
-        self.grid = Grid.of(wanted.span.from_ms, wanted.span.to_ms)
+        self._tables = _Tables(reader, wanted)
+        self.grid = self._tables.grid
         if not self.grid.steps:
-            seconds = (wanted.span.to_ms - wanted.span.from_ms) / 1000
             message = (
-                f"There is a history of {seconds:.0f} s in that range, which is too short: rates are by the minute."
+                f"There is a history of {self.seen_s:.0f} s in that range, which is too short: rates are by the minute."
             )
             raise HistoryError(message, hint="Ask again in some minutes, or for a longer range.")
-        self._tables = _Tables(reader, wanted, self.grid)
         self._conf, self._parts_before = reader.spark.conf, reader.spark.conf.get(SHUFFLE_PARTS)
         self._conf.set(SHUFFLE_PARTS, self._tables.tasks())
         self._found = _measured(self._tables).persist(StorageLevel.MEMORY_AND_DISK)
+
+    @property
+    def seen_s(self) -> float:
+        """How much of that time was observed."""
+        span = self._tables.span
+        return (span.to_ms - span.from_ms - sum(hole.to_ms - hole.from_ms for hole in self.grid.holes)) / 1000
 
     def measured(self) -> list[Measured]:
         """One for each group and topic."""
@@ -95,25 +101,43 @@ class Rates:
 class _Tables:
     """The tables of the history, from the keyframe before the time on: there everything was written down."""
 
-    def __init__(self, reader: HistoryReader, wanted: Wanted, grid: Grid) -> None:
+    def __init__(self, reader: HistoryReader, wanted: Wanted) -> None:
         self._reader = reader
         self._wanted = wanted
-        self.grid = grid
-        self._cluster, self._to_ms = wanted.span.cluster, wanted.span.to_ms
-        self._since_ms = min(reader.keyframe_before(wanted.span).at_ms, wanted.span.from_ms)
+        self.span = wanted.span
+        self._cluster, self._to_ms = self.span.cluster, self.span.to_ms
+        self._keyframe = reader.keyframe_before(self.span)
+        self._since_ms = min(self._keyframe.at_ms, self.span.from_ms)
         events = reader.frame("events", self._cluster, self._since_ms, self._to_ms)
         sources = events.where("consumer is not null").select("consumer").distinct().collect()
         self._own = [own_group(row["consumer"]) for row in sources]
         observed = events.where(F.col("kind") == Kind.OBSERVED.value).select("at_ms").toArrow()
         self.observed_ms: Int = np.unique(observed["at_ms"].to_numpy())
+        whole = (self.span.from_ms, self.span.to_ms)
+        self.grid = Grid.of(*whole, holes_in(*whole, self.observed_ms))
 
     def commits(self) -> DataFrame:
         """The commits of each partition of a group, in pieces."""
-        frame = self._of_groups(self._reader.frame("commits", self._cluster, self._since_ms, self._to_ms))
+        later = self._reader.frame("commits", self._cluster, self._since_ms, self._to_ms).select(*COMMITS)
+        frame = self._of_groups(later.unionByName(self._commits_at_keyframe()))
         wanted = _matching(frame, "topic", self._wanted.topic_pattern)
-        needed = wanted.select("group", "topic", "partition", "order", "timestamp_ms", "offset")
-        pieces = _batchwise(needed, partial(commit_pieces, grid=self.grid), PIECES)
+        pieces = _batchwise(wanted, partial(commit_pieces, grid=self.grid), PIECES)
         return pieces.groupBy("group", "topic", "partition").agg(F.collect_list("piece").alias("pieces"))
+
+    def _commits_at_keyframe(self) -> DataFrame:
+        """The newest commit of each window: who stands still makes no other."""
+        at = self._keyframe
+        rows = self._reader.frame(WINDOWS, self._cluster, at.at_ms, at.at_ms)
+        if "newest_order" not in rows.columns:  # there was no group yet
+            return self._reader.frame("commits", self._cluster, 0, 0).select(*COMMITS)
+        slots = range(sum(name.startswith("offset_") for name in rows.columns))
+
+        def newest(name: str) -> Column:
+            return F.get(F.array(*(f"{name}_{slot}" for slot in slots)), F.col("newest")).alias(name)
+
+        mine = rows.where((F.col("epoch_ms") == at.epoch_ms) & (F.col("seq") == at.seq) & (F.col("count") > 0))
+        renamed = mine.withColumnRenamed("newest_order", "order")
+        return renamed.select(*(newest(name) if name in ("timestamp_ms", "offset") else name for name in COMMITS))
 
     def heads(self) -> DataFrame:
         """What was observed of topics, the first and the last of each step."""
@@ -128,8 +152,7 @@ class _Tables:
 
     def samples(self) -> DataFrame:
         """How groups were doing each minute."""
-        span = self._wanted.span
-        return self._of_groups(self._reader.frame("samples", self._cluster, span.from_ms, span.to_ms))
+        return self._of_groups(self._reader.frame("samples", self._cluster, self.span.from_ms, self._to_ms))
 
     def _of_groups(self, frame: DataFrame) -> DataFrame:
         """The groups that are wanted; those by which Warren tells how far it is itself are nobody's."""
@@ -196,7 +219,7 @@ def _topic_rows(grid: Grid, heads: pa.Table, observed_ms: Int) -> list[dict[str,
     at_ms, (end, log_start) = heads["at_ms"].to_numpy(), (_matrix(heads[name]) for name in ("end", "log_start"))
 
     def series(offsets: Int) -> bytes:
-        return packed(ends_at_edges(grid, Points(at_ms, offsets), observed_ms))
+        return series_bytes(ends_at_edges(grid, Points(at_ms, offsets), observed_ms))
 
     same = {"topic": heads["topic"][0].as_py(), "partitions": len(heads["end"][-1])}
     both = enumerate(zip(end.T, log_start.T, strict=True))
@@ -250,10 +273,7 @@ def _ends_of(partitions: pa.Table) -> list[dict[str, Any]]:
 
 
 def _sides(grid: Grid, rows: list[tuple[dict[str, Any], Course]]) -> Sides:
-    return Sides(
-        grid,
-        np.array([row["partition"] for row, _ in rows], np.int64),
-        np.stack([unpacked(row["end"]) for row, _ in rows]),
-        np.stack([unpacked(row["log_start"]) for row, _ in rows]),
-        np.stack([positions_at_edges(grid, course.points) for _, course in rows]),
-    )
+    partition = np.array([row["partition"] for row, _ in rows], np.int64)
+    end, log_start = (np.stack([series_of(row[name]) for row, _ in rows]) for name in ("end", "log_start"))
+    positions = [positions_at_edges(grid, one.points, begin) for (_, one), begin in zip(rows, log_start, strict=True)]
+    return Sides(grid, partition, end, log_start, np.stack(positions))

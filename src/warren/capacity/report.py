@@ -10,7 +10,7 @@ from typing import Any
 from warren.capacity.findings import Finding
 from warren.capacity.result import Plan
 from warren.capacity.sizing import Sizing, Verdict
-from warren.capacity.words import amount, count
+from warren.capacity.words import amount, count, rate, records
 from warren.reports.moments import duration
 from warren.reports.page import cards, page, section, table, text
 from warren.reports.plots import Line, chart
@@ -73,7 +73,7 @@ def _numbers(sizing: Sizing) -> list[str]:
     able = f"at least {amount(one.highest)}" if one.capacity is None else amount(one.capacity)
     rates = (one.produce_mean, one.produce_p95, one.peak_hour, one.produce_peak, one.consume_mean)
     shown = ["-" if value is None else amount(value) for value in rates]
-    behind = duration(one.lag_s_max) if one.lag_s_max else "-"
+    behind = ("at least " if one.lag_s_is_least else "") + duration(one.lag_s_max) if one.lag_s_max else "-"
     return [one.group, one.topic, *shown, able, f"{one.lag_max:,.0f}", behind]
 
 
@@ -98,8 +98,8 @@ def _plot(sizing: Sizing, of: Mapping[str, Any]) -> list[str]:
     return [
         f"<h3>{escape(name)}</h3>",
         text(f"{sizing.verdict.value}: {sizing.why}"),
-        chart("Records a second", "/s", [*rates, *needed]),
-        chart("Lag", "records", [Line("largest lag", at_ms, of["series_lag"])]),
+        chart("Records a second", rate, [*rates, *needed]),
+        chart("Lag", records, [Line("largest lag", at_ms, of["series_lag"])]),
     ]
 
 

@@ -14,7 +14,7 @@ from statistics import median
 from typing import NamedTuple
 
 from warren.capacity.measured import Measured
-from warren.capacity.words import amount, count, is_are, percent, rate, records
+from warren.capacity.words import amount, count, is_are, percent, rate, records, was_were
 from warren.reports.moments import duration, instant
 
 MANY_MORE = 4
@@ -158,7 +158,8 @@ def _why(measured: Measured, target: Target, demand: Demand, needed: int | None,
     if not measured.read:
         return "where the topic ends was not observed in that time, so nothing can be said"
     if verdict is Verdict.IDLE:
-        return "nothing was produced in that time, so nothing is needed"
+        unread = f"; {records(measured.lag_last)} were still unread" if measured.lag_last >= 1 else ""
+        return f"nothing was produced in that time, so nothing is needed{unread}"
     if needed is None:
         return f"{_demanded(target, demand)}; nothing was consumed in that time, so nobody knows how fast a consumer is"
     parts = [_demanded(target, demand), _able(measured, target), _division(measured, target, demand, needed)]
@@ -215,34 +216,42 @@ def _working(measured: Measured) -> str:
     return f"there {is_are(now)} {now:,}"
 
 
-def trend_of(day_peaks: tuple[float, ...]) -> float | None:
+def trend_of(day_peaks: tuple[float | None, ...]) -> float | None:
     """By which share of itself the daily peak grows each day: the median of all slopes between two days."""
-    middle = median(day_peaks) if day_peaks else 0.0
-    if len(day_peaks) < FEWEST_DAYS or middle <= 0:
+    known = [(day, peak) for day, peak in enumerate(day_peaks) if peak is not None]
+    middle = median(peak for _, peak in known) if known else 0.0
+    if len(known) < FEWEST_DAYS or middle <= 0:
         return None
-    numbered = itertools.combinations(enumerate(day_peaks), 2)
-    return median((later - earlier) / (j - i) for (i, earlier), (j, later) in numbered) / middle
+    slopes = ((later - earlier) / (j - i) for (i, earlier), (j, later) in itertools.combinations(known, 2))
+    return median(slopes) / middle
 
 
 def _trend(measured: Measured, target: Target) -> str:
-    found = trend_of(measured.day_peaks)
+    found, known = trend_of(measured.day_peaks), sum(peak is not None for peak in measured.day_peaks)
     if found is None:
-        if len(measured.day_peaks) >= FEWEST_DAYS:
-            return "nothing was produced"
-        return f"too short to tell: {duration(measured.seconds)} instead of {FEWEST_DAYS} days at least"
-    days = f"over {count(len(measured.day_peaks), 'day')}"
+        return _no_trend(measured, known)
+    days = f"over {count(known, 'day')}"
     if abs(found) < STEADY:
         return f"the daily peak stays as it is {days}"
     pace = f"the daily peak {'grows' if found > 0 else 'falls'} by {percent(abs(found))} a day {days}"
-    if found < 0 or not target.growth:
+    if found < 0 or target.growth <= 0:
         return pace
     return f"{pace}; so {percent(target.growth)} more are reached in {count(math.ceil(target.growth / found), 'day')}"
+
+
+def _no_trend(measured: Measured, known: int) -> str:
+    days = len(measured.day_peaks)
+    if known >= FEWEST_DAYS:
+        return f"nothing was produced{' on most days' if any(measured.day_peaks) else ''}"
+    if days >= FEWEST_DAYS:
+        return f"not known: of {count(days, 'day')} only {known:,} {was_were(known)} observed well enough"
+    return f"too short to tell: {duration(measured.seconds)} instead of {FEWEST_DAYS} days at least"
 
 
 def _catch_up(measured: Measured) -> str:
     """What is left beside the usual work, and how long the largest backlog takes with that."""
     if measured.capacity is None:
-        return "not known: there never was a backlog"
+        return "not known: no consumer was seen with a backlog for long enough"
     whole = measured.capacity * consumers_now(measured)
     spare = whole - measured.produce_mean
     workers = f"{count(consumers_now(measured), 'consumer')} x {rate(measured.capacity)}"

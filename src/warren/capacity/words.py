@@ -22,7 +22,8 @@ def amount(value: float) -> str:
 
 def percent(share: float) -> str:
     """A share of something."""
-    return f"{share * 100:.3g} %"
+    value = share * 100
+    return f"{value:,.0f} %" if abs(value) >= 100 else f"{value:.3g} %"
 
 
 def count(number: int, what: str) -> str:
@@ -33,3 +34,8 @@ def count(number: int, what: str) -> str:
 def is_are(number: int) -> str:
     """How they are spoken of."""
     return "is" if number == 1 else "are"
+
+
+def was_were(number: int) -> str:
+    """How they were spoken of."""
+    return "was" if number == 1 else "were"

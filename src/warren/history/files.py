@@ -57,11 +57,13 @@ class Files:
             return list(self._below(at))
 
     def _below(self, at: Any) -> Iterator[FileInfo]:
-        files = self._fs.listFiles(at, True)
+        # Not `listFiles`: on a local disk it runs a program for each file, and fails if one goes meanwhile.
         prefix = len(self.address) + 1
-        while files.hasNext():
-            one = files.next()
-            yield FileInfo(one.getPath().toString()[prefix:], one.getLen(), one.getModificationTime())
+        for one in self._fs.listStatus(at):
+            if one.isDirectory():
+                yield from self._below(one.getPath())
+            else:
+                yield FileInfo(one.getPath().toString()[prefix:], one.getLen(), one.getModificationTime())
 
     def read_text(self, path: str) -> str:
         """A whole file."""

@@ -119,6 +119,10 @@ def _builder(master: str, home: Path, java_version: str) -> SparkSession.Builder
         "spark.local.dir": str(home / "spark"),
         "spark.python.daemon.module": "warren.pipeline.daemon",
         "spark.sql.shuffle.partitions": "1",
+        # A history consists of some hundred small files: to ask for them one task after the other would take longest.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "256",
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
+        "spark.sql.files.openCostInBytes": "262144",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
         "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
         "spark.sql.streaming.minBatchesToRetain": "2",

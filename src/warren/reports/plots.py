@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from html import escape
 from typing import NamedTuple
@@ -59,8 +59,8 @@ def _lane(lane: Lane, top: int, scale: _Scale) -> Iterator[str]:
         )
 
 
-def chart(title: str, unit: str, of: Sequence[Line]) -> str:
-    """Lines over time with one scale."""
+def chart(title: str, say: Callable[[float], str], of: Sequence[Line]) -> str:
+    """Lines over time with one scale, whose highest value is said."""
     moments = [at for line in of for at in line.at_ms]
     known = [value for line in of for value in line.values if value is not None]
     if not moments or not known:
@@ -72,7 +72,7 @@ def chart(title: str, unit: str, of: Sequence[Line]) -> str:
         f"{line.name} ({style})" for line, style in zip(of, ("blue", "orange", "dashed green"), strict=False)
     )
     legend = f"<p class='soft'>{escape(title)}: {escape(names)}</p>"
-    label = f"<text x='{LEFT - 8}' y='12' text-anchor='end'>{_amount(highest)} {escape(unit)}</text>"
+    label = f"<text x='{LEFT - 8}' y='12' text-anchor='end'>{escape(say(highest))}</text>"
     zero = f"<text x='{LEFT - 8}' y='{top}' text-anchor='end'>0</text>"
     return legend + _svg(PLOT_HEIGHT, title, [label, zero, *parts, *_axis(scale, top)])
 
@@ -121,10 +121,3 @@ def _svg(height: int, what: str, parts: Sequence[str]) -> str:
 
 def _short(name: str) -> str:
     return name if len(name) <= 28 else f"{name[:13]}…{name[-13:]}"
-
-
-def _amount(value: float) -> str:
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:.3g} {letter}"
-    return f"{value:.3g}"

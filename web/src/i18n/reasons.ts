@@ -1,9 +1,13 @@
 /** 판정 이유를 한국어로: the API gives reasons in English; each is told in Korean with its numbers. */
 
-const N = "([\\d,]+)";
+import { translator, type Pair } from "./patterns";
 
-const REASONS: [string, string][] = [
+/** A clock that is ahead makes seconds negative. */
+const N = "(-?[\\d,]+)";
+
+const REASONS: Pair[] = [
   ["caught up", "모두 읽었습니다"],
+  ["no partitions", "파티션이 없습니다"],
   ["no commit yet", "아직 커밋이 없습니다"],
   [`only ${N} commits seen, too few to judge`, "커밋이 $1개뿐이라 판정하기에 부족합니다"],
   ["the end of this partition is not known", "이 파티션의 끝 오프셋을 알 수 없습니다"],
@@ -108,9 +112,18 @@ const REASONS: [string, string][] = [
     `${N} records after the committed offset were deleted before they were read`,
     "커밋된 오프셋 뒤의 레코드 $1건이 읽히기 전에 삭제되었습니다",
   ],
+  // Why this Warren is the one that sends, or is not.
+  ["the only one", "하나뿐입니다"],
+  ["leading", "리더입니다"],
+  ["lost: this process was asleep", "프로세스가 멈춰 있는 동안 리더 자리를 잃었습니다"],
+  ["not connected to ZooKeeper", "ZooKeeper에 연결되지 않았습니다"],
+  ["waiting for the brokers", "브로커를 기다리는 중입니다"],
+  ["waiting: another Warren leads", "다른 Warren이 리더입니다"],
+  ["waiting: (.+); it needs: (.+)", "기다리는 중입니다: $1. 필요한 권한: $2"],
+  ["waiting: (.+)", "기다리는 중입니다: $1"],
 ];
 
-const PATTERNS = REASONS.map(([english, korean]): [RegExp, string] => [new RegExp(`^${english}$`), korean]);
+const translated = translator(REASONS);
 
 /** A topic and a partition may stand before a reason. */
 const PLACE = /^[\w.-]+ \d+: /;
@@ -118,7 +131,5 @@ const PLACE = /^[\w.-]+ \d+: /;
 /** A reason in Korean; as it is if it is not known. */
 export function koreanReason(text: string): string {
   const place = PLACE.exec(text)?.[0] ?? "";
-  const reason = text.slice(place.length);
-  const known = PATTERNS.find(([pattern]) => pattern.test(reason));
-  return known === undefined ? text : place + reason.replace(known[0], known[1]);
+  return place + translated(text.slice(place.length));
 }

@@ -80,7 +80,7 @@ function options(element: HTMLElement, lines: Line[], words: ReturnType<typeof u
     height: HEIGHT,
     cursor: { drag: { x: false, y: false }, points: { size: 7 } },
     scales: Object.fromEntries(
-      units.map((unit) => [unit, { range: (_: uPlot, low: number, high: number) => limits(low, high, unit) }]),
+      units.map((unit) => [unit, { range: (_: uPlot, low: number, high: number) => limits(low, high) }]),
     ),
     axes: [
       {
@@ -117,7 +117,7 @@ function spanMs(plot: uPlot): number {
 }
 
 /** Lag begins at 0; offsets, which are large and near each other, where they begin. */
-function limits(low: number | null, high: number | null, _unit: Line["unit"]): [number, number] {
+function limits(low: number | null, high: number | null): [number, number] {
   if (low === null || high === null) return [0, 1];
   const isFarFromZero = low > 0 && high - low < low * 0.5;
   const bottom = isFarFromZero ? low - (high - low) * 0.1 : 0;

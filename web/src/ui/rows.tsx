@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { movedBy, scrollTo, visibleRange, type Range } from "../virtual";
+import { movedBy, placeOf, scrollTo, visibleRange, type Chosen, type Range } from "../virtual";
 
 export interface Column {
   key: string;
@@ -23,6 +23,11 @@ interface RowsProps {
   label: string;
   columns: Column[];
   count: number;
+  /** What tells the rows at hand from each other, whatever their order is, and where they begin. */
+  keys: readonly string[];
+  offset?: number;
+  /** It is still that of other filters. */
+  isOld?: boolean;
   rowHeight: number;
   /** The table is as high as its rows, up to this; CSS otherwise. */
   maxHeight?: number;
@@ -35,10 +40,11 @@ interface RowsProps {
 }
 
 export function Rows(props: RowsProps): JSX.Element {
-  const { columns, count, rowHeight, id } = props;
+  const { columns, count, keys, offset = 0, rowHeight, id } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: props.maxHeight ?? 600 });
-  const [active, setActive] = useState(-1);
+  const [chosen, setChosen] = useState<Chosen>({ row: -1, key: undefined });
+  const active = placeOf(chosen, keys, offset);
 
   useLayoutEffect(() => {
     const element = scroller.current;
@@ -56,23 +62,27 @@ export function Rows(props: RowsProps): JSX.Element {
 
   const range = visibleRange(view.top, view.height, rowHeight, count);
   useEffect(() => props.onRange?.(range), [range.first, range.end]);
+  useEffect(() => {
+    const key = keys[chosen.row - offset];
+    if (chosen.key === undefined && key !== undefined) setChosen({ row: chosen.row, key });
+  });
 
   const moveTo = (row: number) => {
-    setActive(row);
+    setChosen({ row, key: keys[row - offset] });
     const element = scroller.current;
     if (element !== null)
       element.scrollTop = scrollTo(row, element.scrollTop, element.clientHeight - rowHeight, rowHeight);
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.target !== scroller.current) return;
-    const wanted = movedBy(event.key, active, count, Math.floor(view.height / rowHeight));
+    const wanted = movedBy(event.key, active < 0 ? chosen.row : active, count, Math.floor(view.height / rowHeight));
     if (wanted !== null) {
       event.preventDefault();
       moveTo(wanted);
     } else if (event.key === "Enter" && active >= 0) {
       props.onOpen?.(active);
-    } else if (event.key === "Escape" && active >= 0) {
-      setActive(-1);
+    } else if (event.key === "Escape" && chosen.row >= 0) {
+      setChosen({ row: -1, key: undefined });
       event.stopPropagation();
     }
   };
@@ -96,6 +106,7 @@ export function Rows(props: RowsProps): JSX.Element {
       role="grid"
       aria-label={props.label}
       aria-rowcount={count + 1}
+      aria-busy={props.isOld}
       aria-activedescendant={isThere ? `${id}-${active}` : undefined}
       tabIndex={0}
       onKeyDown={onKey}

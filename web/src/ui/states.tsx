@@ -12,9 +12,11 @@ export function Message(props: {
   title: string;
   children?: ComponentChildren;
   tone?: "calm" | "warn" | "err";
+  /** It is still about other filters. */
+  isOld?: boolean;
 }): JSX.Element {
   return (
-    <div class={`message ${props.tone ?? "calm"}`}>
+    <div class={`message ${props.tone ?? "calm"}`} aria-busy={props.isOld}>
       <Burrow />
       <div>
         <h2>{props.title}</h2>
@@ -33,7 +35,7 @@ function Burrow(): JSX.Element {
   );
 }
 
-export function Loading({ rows = 6 }: { rows?: number }): JSX.Element {
+export function Loading({ rows = 6 }: { rows?: number | undefined }): JSX.Element {
   const words = useWords();
   return (
     <div class="loading" role="status" aria-label={words.loading}>
@@ -44,13 +46,36 @@ export function Loading({ rows = 6 }: { rows?: number }): JSX.Element {
   );
 }
 
-/** The content, or why there is none. What was known last stays while Warren is away: the banner tells. */
-export function Whole<T>({ live, children }: { live: Live<T>; children: (data: T) => ComponentChildren }): JSX.Element {
-  if (live.data !== null) return <>{children(live.data)}</>;
-  return live.error === null ? <Loading /> : <Failure error={live.error} />;
+interface WholeProps<T> {
+  live: Live<T>;
+  /** How much is likely to come. */
+  rows?: number;
+  children: (data: T) => ComponentChildren;
 }
 
-export function Failure({ error }: { error: ApiError }): JSX.Element {
+/** The content, or why there is none. What was known last stays while Warren is away: the banner tells. */
+export function Whole<T>({ live, rows, children }: WholeProps<T>): JSX.Element {
+  if (live.data !== null) return <>{children(live.data)}</>;
+  return live.error === null ? <Loading rows={rows} /> : <Failure error={live.error} />;
+}
+
+/** The same of the history, whose failures no banner tells: all else may be well. */
+export function Past<T>({ live, children }: WholeProps<T>): JSX.Element {
+  const words = useWords();
+  const { data, error } = live;
+  return (
+    <>
+      {error !== null && (
+        <p class="refusal" role="status">
+          {words.state.noPast} {error.status !== 0 && <small>{words.problem(error.code, error.message)}</small>}
+        </p>
+      )}
+      {data !== null ? children(data) : error === null && <Loading />}
+    </>
+  );
+}
+
+function Failure({ error }: { error: ApiError }): JSX.Element {
   const words = useWords();
   if (error.status === 401) return <AskForToken error={error} />;
   if (error.status === 0)
@@ -62,8 +87,8 @@ export function Failure({ error }: { error: ApiError }): JSX.Element {
   const isMissing = error.status === 404;
   return (
     <Message title={isMissing ? words.state.notFound : words.state.failed} tone={isMissing ? "calm" : "err"}>
-      <p>{error.message}</p>
-      <p class="muted">{error.hint}</p>
+      <p>{words.problem(error.code, error.message)}</p>
+      <p class="muted">{words.hint(error.hint)}</p>
       <p>
         <Link to={{ view: "overview" }}>{words.state.toOverview}</Link>
       </p>
@@ -77,18 +102,18 @@ function AskForToken({ error }: { error: ApiError }): JSX.Element {
   return (
     <Message title={words.state.token} tone="warn">
       <p>{words.state.tokenText}</p>
-      {sent && <p class="err">{error.message}</p>}
+      {sent && <p class="err-text">{words.problem(error.code, error.message)}</p>}
       <TokenForm />
     </Message>
   );
 }
 
-export function TokenForm(): JSX.Element {
+function TokenForm(): JSX.Element {
   const words = useWords();
   const [text, setText] = useState("");
   const use = (event: Event) => {
     event.preventDefault();
-    if (text.trim()) token.set(text.trim());
+    token.set(text.trim());
   };
   return (
     <form class="token" onSubmit={use}>
@@ -97,12 +122,30 @@ export function TokenForm(): JSX.Element {
         <input
           type="password"
           autoComplete="off"
+          required
+          pattern="\s*[\x21-\x7E]+\s*" // what a header can carry
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
         />
       </label>
       <button type="submit">{words.state.tokenUse}</button>
     </form>
+  );
+}
+
+/** Why a change was refused, and where a token would help the place for one. */
+export function Refusal({ error }: { error: ApiError }): JSX.Element {
+  const words = useWords();
+  return (
+    <div class="refusal" role="alert">
+      <b>{error.status === 0 ? words.state.away : words.problem(error.code, error.message)}</b> {words.hint(error.hint)}
+      {(error.status === 401 || error.status === 403) && (
+        <>
+          <p>{words.silence.needsToken}</p>
+          <TokenForm />
+        </>
+      )}
+    </div>
   );
 }
 
@@ -114,7 +157,7 @@ export function Banner(): JSX.Element | null {
   return (
     <div class="banner" role="alert">
       <strong>{failure.status === 0 ? words.state.away : words.state.failed}.</strong>{" "}
-      {failure.status === 0 ? words.state.awayKept : failure.message}
+      {failure.status === 0 ? words.state.awayKept : words.problem(failure.code, failure.message)}
     </div>
   );
 }

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
+import { copy } from "../copy";
 import { duration, moment, records, secondsSince, UNKNOWN } from "../format";
 import { useNow } from "../live";
 import { useWords } from "../settings";
@@ -88,15 +89,14 @@ export function Fact({
 
 export function CopyButton({ text }: { text: string }): JSX.Element {
   const words = useWords();
-  const [isDone, setDone] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setDone(true);
-    setTimeout(() => setDone(false), 1_500);
+  const [said, setSaid] = useState<"copy" | "copied" | "notCopied">("copy");
+  const onClick = async () => {
+    setSaid((await copy(text)) ? "copied" : "notCopied");
+    setTimeout(() => setSaid("copy"), 1_500);
   };
   return (
-    <button type="button" class="quiet" onClick={() => void copy()}>
-      {isDone ? words.copied : words.copy}
+    <button type="button" class="quiet" aria-live="polite" onClick={() => void onClick()}>
+      {words[said]}
     </button>
   );
 }

@@ -71,7 +71,7 @@ function Queries({ queries }: { queries: Query[] }): JSX.Element {
           {queries.map((one) => (
             <tr key={one.name}>
               <td class="mono">{one.name}</td>
-              <td class={one.state === "running" ? "" : "warn-text"}>{one.state}</td>
+              <td class={one.state === "running" ? "" : "warn-text"}>{words.about.queryStates[one.state]}</td>
               <td class="end">
                 <Records value={one.restarts} />
               </td>

@@ -5,8 +5,8 @@ import { useLive } from "../live";
 import { keep, usePlace } from "../navigation";
 import { useWords } from "../settings";
 import type { ConfigAnswer, Json } from "../types";
+import { Typed } from "../ui/fields";
 import { Message, Whole } from "../ui/states";
-import { Typed } from "./groups";
 
 export function ConfigView(): JSX.Element {
   const words = useWords();
@@ -24,7 +24,7 @@ export function ConfigView(): JSX.Element {
           label={words.config.search}
           value={text}
           onType={(key) => keep(new URLSearchParams(key ? { key } : {}))}
-          wide
+          isSearch
         />
       </div>
       <Whole live={live}>

@@ -4,16 +4,16 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { apiPath, BASE } from "../api";
 import { duration, moment, percent, secondsSince } from "../format";
-import { historyPath, isLong, type Range } from "../ranges";
 import { shellWord, shownStatus } from "../lag";
-import { useLive, useNow } from "../live";
+import { useHistory, useLive, useNow } from "../live";
 import { keep, Link, usePlace } from "../navigation";
+import { isLong } from "../ranges";
 import { useWords } from "../settings";
 import type { Group, IncidentList, Member, Silence, Trail, WindowList } from "../types";
 import { Chart } from "../ui/chart";
 import { Heat } from "../ui/heat";
 import { type ChosenRange, RangeChoice, useRange } from "../ui/range";
-import { Whole } from "../ui/states";
+import { Past, Whole } from "../ui/states";
 import { Status, toneOf } from "../ui/status";
 import { CopyButton, Fact, Panel, Records, Seconds } from "../ui/words";
 import { IncidentItems } from "./incidents";
@@ -53,11 +53,12 @@ function Found({ one }: { one: Group }): JSX.Element {
           title={words.groupView.partitions}
           aside={<span class="muted">{words.partitionsCount(one.partition_count)}</span>}
         >
-          <Partitions cluster={one.cluster} partitions={one.partitions} chosen={chosen} onChoose={choose} />
+          <Partitions partitions={one.partitions} chosen={chosen} onChoose={choose} />
         </Panel>
       )}
       {chosen !== null && (
         <PartitionWindow
+          key={`${chosen.topic} ${chosen.partition}`}
           cluster={one.cluster}
           group={one.group}
           topic={chosen.topic}
@@ -202,46 +203,46 @@ function Silencing({ one }: { one: Group }): JSX.Element {
   );
 }
 
+/** The last hour is at hand; what is longer comes from the history. */
 function LagChart({ one, chosen }: { one: Group; chosen: ChosenRange }): JSX.Element {
   const words = useWords();
+  const path = apiPath("clusters", one.cluster, "groups", one.group);
+  const { name, seconds } = chosen.range;
   return (
     <Panel title={words.groupView.chart} aside={<RangeChoice chosen={chosen} />}>
-      <Course one={one} range={chosen.range} />
+      {isLong(chosen.range) ? <PastCourse key={name} path={path} seconds={seconds} /> : <LastHour path={path} />}
     </Panel>
   );
 }
 
-/** The last hour is at hand; what is longer comes from the history. */
-function Course({ one, range }: { one: Group; range: Range }): JSX.Element {
+function LastHour({ path }: { path: string }): JSX.Element {
+  const live = useLive<Trail>(`${path}/trail`, 5_000);
+  return <Whole live={live}>{(trail) => <Course trail={trail} />}</Whole>;
+}
+
+function PastCourse({ path, seconds }: { path: string; seconds: number }): JSX.Element {
+  const live = useHistory<Trail>(path, seconds);
+  return <Past live={live}>{(trail) => <Course trail={trail} />}</Past>;
+}
+
+function Course({ trail }: { trail: Trail }): JSX.Element {
   const words = useWords();
-  const path = apiPath("clusters", one.cluster, "groups", one.group);
-  const nowMs = useNow();
-  const isPast = isLong(range);
-  const asked = isPast ? historyPath(path, range.seconds, nowMs) : `${path}/trail`;
-  const live = useLive<Trail>(asked, isPast ? 60_000 : 5_000);
+  if (trail.times.length < 2) return <p class="muted after">{words.groupView.chartEmpty}</p>;
   return (
-    <Whole live={live}>
-      {(trail) =>
-        trail.times.length < 2 ? (
-          <p class="muted after">{words.groupView.chartEmpty}</p>
-        ) : (
-          <Chart
-            label={words.groupView.chart}
-            timesMs={trail.times.map((at) => Date.parse(at))}
-            lines={[
-              { label: words.groupView.lag, unit: "records", colour: "--line-1", values: trail.total_lag },
-              {
-                label: words.groupView.seconds,
-                unit: "seconds",
-                colour: "--line-2",
-                values: trail.lag_seconds,
-                dashed: true,
-              },
-            ]}
-          />
-        )
-      }
-    </Whole>
+    <Chart
+      label={words.groupView.chart}
+      timesMs={trail.times.map((at) => Date.parse(at))}
+      lines={[
+        { label: words.groupView.lag, unit: "records", colour: "--line-1", values: trail.total_lag },
+        {
+          label: words.groupView.seconds,
+          unit: "seconds",
+          colour: "--line-2",
+          values: trail.lag_seconds,
+          dashed: true,
+        },
+      ]}
+    />
   );
 }
 

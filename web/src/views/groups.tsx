@@ -1,7 +1,7 @@
 /** All groups of a cluster: found, sorted and opened without waiting, however many they are. */
 
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { apiPath } from "../api";
 import { records } from "../format";
 import { shownStatus } from "../lag";
@@ -9,16 +9,27 @@ import { useLive } from "../live";
 import { go, keep, Link, usePlace } from "../navigation";
 import { useWords } from "../settings";
 import type { GroupList } from "../types";
+import { ClusterChoice, Typed } from "../ui/fields";
 import { Rows, type Column } from "../ui/rows";
 import { Spark } from "../ui/spark";
-import { Failure, Loading, Message } from "../ui/states";
+import { Message, Whole } from "../ui/states";
 import { Shape, Status } from "../ui/status";
 import { Age, Lag, Records, Seconds } from "../ui/words";
-import { filterQuery, parseFilter, sortedBy, STATUSES, toggled, TYPES, type GroupFilter, type Sort } from "../urls";
+import {
+  filterQuery,
+  isSameList,
+  offsetIn,
+  parseFilter,
+  sortedBy,
+  STATUSES,
+  toggled,
+  TYPES,
+  type GroupFilter,
+  type Sort,
+} from "../urls";
 import { pageFor, type Range } from "../virtual";
 
 const ROW_PX = 52;
-const TYPING_MS = 200;
 
 export function GroupsView({ cluster, clusters }: { cluster: string; clusters: string[] }): JSX.Element {
   const words = useWords();
@@ -30,47 +41,42 @@ export function GroupsView({ cluster, clusters }: { cluster: string; clusters: s
   const live = useLive<GroupList>(path);
   const change = (next: GroupFilter) => keep(filterQuery(next));
   const list = live.data;
+  const isOld = !isSameList(live.path, path);
   return (
     <div class="page full">
       <header class="title">
         <h1>{words.groups.title}</h1>
-        {clusters.length > 1 && (
-          <select
-            aria-label={words.cluster}
-            value={cluster}
-            onChange={(event) => go({ view: "groups", cluster: event.currentTarget.value }, filterQuery(filter))}
-          >
-            {clusters.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-        )}
-        {clusters.length === 1 && <span class="muted">{cluster}</span>}
+        <ClusterChoice
+          cluster={cluster}
+          clusters={clusters}
+          onChoose={(other) => go({ view: "groups", cluster: other }, filterQuery(filter))}
+        />
         <span class="muted" role="status">
-          {list !== null &&
-            words.groups.matching(records(list.matching, words.locale), records(counted(list), words.locale))}
+          {list !== null && words.groups.matching(list.matching, counted(list))}
         </span>
         <span class="hint muted">{words.groups.keys}</span>
       </header>
       <Filters filter={filter} onChange={change} counts={list?.by_status} />
-      {list === null ? (
-        live.error === null ? (
-          <Loading rows={10} />
-        ) : (
-          <Failure error={live.error} />
-        )
-      ) : list.matching === 0 ? (
-        <NoGroups isFiltered={filterQuery({ ...filter, sort: "severity", reverse: false }).size > 0} />
-      ) : (
-        <Table
-          cluster={cluster}
-          list={list}
-          offset={offsetIn(live.path)}
-          filter={filter}
-          onChange={change}
-          onRange={setRange}
-        />
-      )}
+      <Whole live={live} rows={10}>
+        {(found) =>
+          found.matching === 0 ? (
+            <NoGroups
+              isFiltered={filterQuery({ ...filter, sort: "severity", reverse: false }).size > 0}
+              isOld={isOld}
+            />
+          ) : (
+            <Table
+              cluster={cluster}
+              list={found}
+              offset={offsetIn(live.path)}
+              isOld={isOld}
+              filter={filter}
+              onChange={change}
+              onRange={setRange}
+            />
+          )
+        }
+      </Whole>
     </div>
   );
 }
@@ -83,26 +89,21 @@ function groupsPath(cluster: string, filter: GroupFilter, page: { offset: number
   return `${apiPath("clusters", cluster, "groups")}?${query}`;
 }
 
-/** Where in the list an answer begins: it may be the one to the path before. */
-function offsetIn(path: string): number {
-  return Number(new URLSearchParams(path.slice(path.indexOf("?"))).get("offset") ?? 0);
-}
-
 /** All groups there are: those without a status are only seen in a list without filters. */
 function counted(list: GroupList): number {
   return Math.max(list.matching, list.by_status.OK + list.by_status.WARN + list.by_status.ERR);
 }
 
-function NoGroups({ isFiltered }: { isFiltered: boolean }): JSX.Element {
+function NoGroups({ isFiltered, isOld }: { isFiltered: boolean; isOld: boolean }): JSX.Element {
   const words = useWords();
   if (!isFiltered)
     return (
-      <Message title={words.state.noGroups}>
+      <Message title={words.state.noGroups} isOld={isOld}>
         <p>{words.state.noGroupsText}</p>
       </Message>
     );
   return (
-    <Message title={words.state.noMatch}>
+    <Message title={words.state.noMatch} isOld={isOld}>
       <button type="button" onClick={() => keep(new URLSearchParams())}>
         {words.state.clearFilters}
       </button>
@@ -118,25 +119,13 @@ interface FiltersProps {
 
 function Filters({ filter, onChange, counts }: FiltersProps): JSX.Element {
   const words = useWords();
-  const search = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-      if (event.key !== "/" || isTyping) return;
-      event.preventDefault();
-      search.current?.focus();
-    };
-    document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
-  }, []);
   return (
     <div class="filters" role="search">
       <Typed
-        inputRef={search}
         label={words.groups.search}
         value={filter.name}
         onType={(name) => onChange({ ...filter, name })}
-        wide
+        isSearch
       />
       <fieldset class="chips">
         <legend class="visually-hidden">{words.groups.statusFilter}</legend>
@@ -174,64 +163,17 @@ function Filters({ filter, onChange, counts }: FiltersProps): JSX.Element {
   );
 }
 
-interface TypedProps {
-  label: string;
-  value: string;
-  onType: (text: string) => void;
-  inputRef?: { current: HTMLInputElement | null };
-  wide?: boolean;
-}
-
-/** Tells what was typed when the typing pauses; Escape empties it. */
-export function Typed({ label, value, onType, inputRef, wide }: TypedProps): JSX.Element {
-  const [text, setText] = useState(value);
-  const told = useRef(value);
-  const tell = useRef(onType);
-  tell.current = onType;
-  useEffect(() => {
-    if (value !== told.current) {
-      told.current = value;
-      setText(value);
-    }
-  }, [value]);
-  useEffect(() => {
-    if (text === told.current) return undefined;
-    const timer = setTimeout(() => {
-      told.current = text;
-      tell.current(text);
-    }, TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  const onKey = (event: KeyboardEvent) => {
-    if (event.key !== "Escape") return;
-    setText("");
-    if (text === "" && event.currentTarget instanceof HTMLInputElement) event.currentTarget.blur();
-  };
-  return (
-    <input
-      ref={inputRef ?? null}
-      type="search"
-      class={wide ? "wide" : ""}
-      placeholder={label}
-      aria-label={label}
-      value={text}
-      spellcheck={false}
-      onInput={(event) => setText(event.currentTarget.value)}
-      onKeyDown={onKey}
-    />
-  );
-}
-
 interface TableProps {
   cluster: string;
   list: GroupList;
   offset: number;
+  isOld: boolean;
   filter: GroupFilter;
   onChange: (filter: GroupFilter) => void;
   onRange: (range: Range) => void;
 }
 
-function Table({ cluster, list, offset, filter, onChange, onRange }: TableProps): JSX.Element {
+function Table({ cluster, list, offset, isOld, filter, onChange, onRange }: TableProps): JSX.Element {
   const words = useWords();
   const titles = words.groups.columns;
   const sorting = (sort: Sort): Pick<Column, "sorted" | "onSort"> => ({
@@ -291,6 +233,9 @@ function Table({ cluster, list, offset, filter, onChange, onRange }: TableProps)
       label={words.groups.title}
       columns={columns}
       count={list.matching}
+      keys={list.groups.map((one) => one.group)}
+      offset={offset}
+      isOld={isOld}
       rowHeight={ROW_PX}
       cells={cells}
       onOpen={open}

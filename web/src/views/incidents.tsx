@@ -47,11 +47,11 @@ export function IncidentsView(): JSX.Element {
       <Whole live={live}>
         {({ incidents, next }) =>
           incidents.length === 0 ? (
-            <Message title={words.incidents.none}>
+            <Message title={words.incidents.none} isOld={live.isOld}>
               <p>{words.incidents.noneText}</p>
             </Message>
           ) : (
-            <section class="panel">
+            <section class="panel" aria-busy={live.isOld}>
               <IncidentItems incidents={incidents} named />
               {next !== null && limit < 1000 && (
                 <p class="after">

@@ -6,7 +6,7 @@ import { ApiError, apiPath, ask } from "../api";
 import { useLive } from "../live";
 import { useWords } from "../settings";
 import type { NotifierList, Trial } from "../types";
-import { Message, TokenForm, Whole } from "../ui/states";
+import { Message, Refusal, Whole } from "../ui/states";
 import { Age, Panel, Records } from "../ui/words";
 import { Silences } from "./silences";
 
@@ -19,7 +19,8 @@ export function NotifiersView(): JSX.Element {
         <h1>{words.notifiers.title}</h1>
         {live.data !== null && (
           <span class="muted">
-            {live.data.leader ? words.notifiers.leader : words.notifiers.notLeader} ({live.data.leader_state})
+            {live.data.leader ? words.notifiers.leader : words.notifiers.notLeader} (
+            {words.reason(live.data.leader_state)})
           </span>
         )}
       </header>
@@ -64,14 +65,7 @@ function Table({ notifiers }: Pick<NotifierList, "notifiers">): JSX.Element {
 function TrialResult({ trial }: { trial: Trial | ApiError | string | null }): JSX.Element | null {
   const words = useWords();
   if (trial === null || typeof trial === "string") return null;
-  if (trial instanceof ApiError) {
-    return (
-      <div class="refusal" role="alert">
-        <b>{trial.status === 0 ? words.state.away : trial.message}</b> {trial.hint}
-        {(trial.status === 401 || trial.status === 403) && <TokenForm />}
-      </div>
-    );
-  }
+  if (trial instanceof ApiError) return <Refusal error={trial} />;
   if (trial.result === "delivered") return <p role="status">{words.notifiers.tested(trial.notifier)}</p>;
   return (
     <div class="refusal" role="alert">

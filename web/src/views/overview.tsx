@@ -15,6 +15,10 @@ import { Shape, Status } from "../ui/status";
 import { Age, Fact, Moment, Panel, Records, Seconds } from "../ui/words";
 
 const SHOWN = 25;
+const IN_TROUBLE = new URLSearchParams([
+  ["status", "ERR"],
+  ["status", "WARN"],
+]);
 const NOTABLE_SKEW_S = 2;
 
 export function Overview(): JSX.Element {
@@ -86,7 +90,7 @@ function ClusterCard({ cluster }: { cluster: Cluster }): JSX.Element {
       <ul class="queries">
         {cluster.queries.map((one) => (
           <li key={one.name} class={one.state === "running" ? "running" : ""}>
-            {one.name} <span class="muted">{one.state}</span>
+            {one.name} <span class="muted">{words.about.queryStates[one.state]}</span>
           </li>
         ))}
       </ul>
@@ -144,7 +148,7 @@ function Troubles({ cluster }: { cluster: Cluster }): JSX.Element | null {
   for (const one of failing)
     lines.push(
       <li key={one.name} class="err">
-        <b>{one.name}</b> ({one.state}, {words.overview.restarts(one.restarts)}): {one.last_error}
+        <b>{one.name}</b> ({words.about.queryStates[one.state]}, {words.overview.restarts(one.restarts)}): {one.last_error}
       </li>,
     );
   return lines.length === 0 ? null : <ul class="troubles">{lines}</ul>;
@@ -154,47 +158,63 @@ type Placed = GroupSummary & { cluster: string; trail: (number | null)[] | undef
 
 function Attention({ clusters }: { clusters: Cluster[] }): JSX.Element {
   const words = useWords();
-  const paths = clusters.map(
-    (one) => `${apiPath("clusters", one.name, "groups")}?status=ERR&status=WARN&limit=${SHOWN}&trail=true`,
+  const asked = useLiveAll<GroupList>(
+    clusters.map((one) => one.name),
+    (name) => `${apiPath("clusters", name, "groups")}?${IN_TROUBLE}&limit=${SHOWN}&trail=true`,
   );
-  const live = useLiveAll<GroupList>(paths);
-  if (live.data === null) return <Loading rows={4} />;
-  const all = live.data.flatMap((list, i) => placed(list, clusters[i]?.name ?? ""));
-  const worst = all.sort(byBadness).slice(0, SHOWN);
-  const inTrouble = clusters.reduce((sum, one) => sum + one.groups_by_status.ERR + one.groups_by_status.WARN, 0);
-  const groups = clusters.reduce((sum, one) => sum + one.group_count, 0);
-  if (worst.length === 0) return <Calm clusters={clusters} groups={groups} />;
-  const [first] = clusters;
+  const known = asked.flatMap(({ name, data }) => (data === null ? [] : [{ name, list: data }]));
+  const unknown = asked.filter(({ data, error }) => data === null && error !== null);
+  const isWaiting = known.length + unknown.length < asked.length;
+  const worst = known.flatMap(placed).sort(byBadness).slice(0, SHOWN);
+  const inTrouble = known.reduce((sum, { list }) => sum + list.matching, 0);
+  if (worst.length === 0 && isWaiting) return <Loading rows={4} />;
+  if (worst.length === 0 && unknown.length === 0) return <Calm clusters={clusters} />;
   return (
     <Panel title={words.overview.attention} aside={<span class="muted">{words.groupsCount(inTrouble)}</span>}>
+      {unknown.map(({ name }) => (
+        <p key={name} class="refusal" role="status">
+          {words.overview.unknown(name)}
+        </p>
+      ))}
       <ol class="worst">
         {worst.map((one) => (
           <Worst key={`${one.cluster}\n${one.group}`} one={one} shows={clusters.length > 1} />
         ))}
       </ol>
-      {inTrouble > worst.length && first !== undefined && (
-        <p class="after">
-          <Link to={{ view: "groups", cluster: first.name }}>
-            {words.overview.attentionMore(inTrouble - worst.length)}
-          </Link>
-        </p>
-      )}
+      {known.map(({ name, list }) => (
+        <More key={name} cluster={name} count={list.matching - worst.filter((one) => one.cluster === name).length} />
+      ))}
     </Panel>
   );
 }
 
-function placed(list: GroupList, cluster: string): Placed[] {
+/** Leads to those of a cluster that there was no room for. */
+function More({ cluster, count }: { cluster: string; count: number }): JSX.Element | null {
+  const words = useWords();
+  if (count <= 0) return null;
+  return (
+    <p class="after">
+      <Link to={{ view: "groups", cluster }} query={IN_TROUBLE}>
+        {words.overview.attentionMore(count)}
+      </Link>{" "}
+      <small class="muted">{cluster}</small>
+    </p>
+  );
+}
+
+function placed({ name, list }: { name: string; list: GroupList }): Placed[] {
   return list.groups.map((one, i) => ({
     ...one,
-    cluster,
+    cluster: name,
     trail: list.trails?.total_lag[i],
     times: list.trails?.times,
   }));
 }
 
 /** Where nobody needs attention; a cluster that cannot be read has said so above, and will not be ready by waiting. */
-function Calm({ clusters: all, groups }: { clusters: Cluster[]; groups: number }): JSX.Element | null {
+function Calm({ clusters: all }: { clusters: Cluster[] }): JSX.Element | null {
   const words = useWords();
+  const groups = all.reduce((sum, one) => sum + one.group_count, 0);
   const clusters = all.filter((one) => readiness(one) !== "unreachable");
   if (all.length > 0 && clusters.length === 0) return null;
   const isReady = clusters.every((one) => one.ready);
@@ -254,9 +274,12 @@ function Worst({ one, shows }: { one: Placed; shows: boolean }): JSX.Element {
 
 function Changes({ clusters }: { clusters: Cluster[] }): JSX.Element | null {
   const words = useWords();
-  const live = useLiveAll<ChangeList>(clusters.map((one) => `${apiPath("clusters", one.name, "changes")}?limit=8`));
-  if (live.data === null) return null;
-  const all = live.data.flatMap((list, i) => list.changes.map((one) => ({ ...one, cluster: clusters[i]?.name ?? "" })));
+  const asked = useLiveAll<ChangeList>(
+    clusters.map((one) => one.name),
+    (name) => `${apiPath("clusters", name, "changes")}?limit=8`,
+  );
+  if (asked.every((one) => one.data === null)) return null;
+  const all = asked.flatMap(({ name, data }) => (data?.changes ?? []).map((one) => ({ ...one, cluster: name })));
   const newest = all.sort((a, b) => b.at.localeCompare(a.at)).slice(0, 8);
   return (
     <Panel title={words.overview.changes}>

@@ -3,15 +3,15 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { apiPath } from "../api";
-import { duration, rate } from "../format";
-import { commitMs } from "../lag";
-import { useLive, useNow } from "../live";
-import { historyPath, isLong, type Range } from "../ranges";
+import { duration, rate, UNKNOWN } from "../format";
+import { isEndless, offsetsOf, type Offsets } from "../lag";
+import { useHistory, useLive } from "../live";
+import { isLong, type Range } from "../ranges";
 import { useWords } from "../settings";
 import type { OffsetsCourse, Partition, WindowEntry } from "../types";
 import { Chart } from "../ui/chart";
 import { Rows, type Column } from "../ui/rows";
-import { Whole } from "../ui/states";
+import { Past, Whole } from "../ui/states";
 import { Status } from "../ui/status";
 import { Lag, Moment, Panel, Records, Seconds } from "../ui/words";
 
@@ -19,7 +19,6 @@ const ROW_PX = 44;
 const HIGHEST_PX = 480;
 
 interface PartitionsProps {
-  cluster: string;
   partitions: Partition[];
   chosen: { topic: string; partition: number } | null;
   onChoose: (topic: string, partition: number) => void;
@@ -61,21 +60,15 @@ export function Partitions({ partitions, chosen, onChoose }: PartitionsProps): J
       <Seconds value={one.lag_seconds ?? one.lag_seconds_at_least} orMore={one.lag_seconds === null} />,
       <Records value={one.committed_offset} />,
       <Records value={one.end_offset} />,
-      <span class="number">{rate(one.consumed_per_second, words.locale)}</span>,
-      <span class="number">{rate(one.produced_per_second, words.locale)}</span>,
-      one.lag === 0 ? (
-        <Seconds value={0} />
-      ) : one.catch_up_seconds === null ? (
-        <span class="muted">{words.groupView.never}</span>
-      ) : (
-        <Seconds value={one.catch_up_seconds} />
-      ),
+      <span class="number">{rate(one.consumed_per_second, words.locale, words.units)}</span>,
+      <span class="number">{rate(one.produced_per_second, words.locale, words.units)}</span>,
+      isEndless(one) ? <span class="muted">{words.groupView.never}</span> : <Seconds value={one.catch_up_seconds} />,
       <Seconds value={one.commit_age_seconds} />,
       <span
         class="clip mono"
         title={one.owner === null ? "" : `${one.owner.client_id} ${one.owner.host} ${one.owner.member_id}`}
       >
-        {one.owner?.client_id ?? "–"}
+        {one.owner?.client_id ?? UNKNOWN}
       </span>,
     ];
   };
@@ -97,6 +90,7 @@ export function Partitions({ partitions, chosen, onChoose }: PartitionsProps): J
         label={words.groupView.partitions}
         columns={columns}
         count={shown.length}
+        keys={shown.map((one) => `${one.topic} ${one.partition}`)}
         rowHeight={ROW_PX}
         maxHeight={HIGHEST_PX}
         cells={cells}
@@ -126,13 +120,16 @@ export function PartitionWindow({ cluster, group, topic, partition, range }: Win
   return (
     <Panel title={words.groupView.window(`${topic} ${partition}`)}>
       <p class="muted">{words.groupView.windowText}</p>
-      <Whole live={live}>
+      <Whole live={live} rows={8}>
         {(found) => (
           <div class="columns">
             {isLong(range) ? (
-              <PastOffsets path={path} range={range} />
+              <PastOffsets key={range.name} path={path} range={range} />
             ) : (
-              <Offsets entries={found.window} end={found.end_offset} atMs={Date.parse(found.evaluated_at)} />
+              <OffsetsChart
+                offsets={offsetsOf(found.window, found.end_offset, Date.parse(found.evaluated_at))}
+                label={words.groupView.offsets}
+              />
             )}
             <Commits entries={found.window} label={words.groupView.window(`${topic} ${partition}`)} />
           </div>
@@ -142,44 +139,31 @@ export function PartitionWindow({ cluster, group, topic, partition, range }: Win
   );
 }
 
-/** Where the group stood and where the partition ended at each commit, and now. */
-function Offsets({ entries, end, atMs }: { entries: WindowEntry[]; end: number | null; atMs: number }): JSX.Element {
-  const words = useWords();
-  const newest = entries.at(-1);
-  const times = [...entries.map(commitMs), atMs];
-  const committed = [...entries.map((one) => one.offset), newest?.offset ?? null];
-  const ends = [...entries.map((one) => (one.lag === null ? null : one.offset + one.lag)), end];
-  return <OffsetsChart timesMs={times} committed={committed} ends={ends} label={words.groupView.offsets} />;
-}
-
-/** The same over hours and days, by the history. */
+/** Committed and end offset over hours and days, by the history. */
 function PastOffsets({ path, range }: { path: string; range: Range }): JSX.Element {
   const words = useWords();
-  const nowMs = useNow();
-  const live = useLive<OffsetsCourse>(historyPath(path, range.seconds, nowMs), 60_000);
+  const live = useHistory<OffsetsCourse>(path, range.seconds);
   return (
-    <Whole live={live}>
-      {(found) => (
-        <OffsetsChart
-          timesMs={found.times.map((at) => Date.parse(at))}
-          committed={found.committed_offset}
-          ends={found.end_offset}
-          label={`${words.groupView.offsets}, ${duration(range.seconds, words.units)}`}
-        />
-      )}
-    </Whole>
+    <div>
+      <Past live={live}>
+        {(found) => (
+          <OffsetsChart
+            offsets={{
+              timesMs: found.times.map((at) => Date.parse(at)),
+              committed: found.committed_offset,
+              ends: found.end_offset,
+            }}
+            label={`${words.groupView.offsets}, ${duration(range.seconds, words.units)}`}
+          />
+        )}
+      </Past>
+    </div>
   );
 }
 
-interface OffsetsChartProps {
-  timesMs: number[];
-  committed: (number | null)[];
-  ends: (number | null)[];
-  label: string;
-}
-
-function OffsetsChart({ timesMs, committed, ends, label }: OffsetsChartProps): JSX.Element {
+function OffsetsChart({ offsets, label }: { offsets: Offsets; label: string }): JSX.Element {
   const words = useWords();
+  const { timesMs, committed, ends } = offsets;
   return (
     <Chart
       label={label}
@@ -210,8 +194,8 @@ function Commits({ entries, label }: { entries: WindowEntry[]; label: string }):
           </tr>
         </thead>
         <tbody>
-          {[...entries].reverse().map((one) => (
-            <tr key={`${one.observed_at}${one.offset}`}>
+          {[...entries].reverse().map((one, i) => (
+            <tr key={i}>
               <td>
                 <Moment time={one.committed_at ?? one.observed_at} />
               </td>

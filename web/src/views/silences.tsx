@@ -2,12 +2,13 @@
 
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { apiPath, ApiError, ask } from "../api";
+import { apiPath, ask } from "../api";
 import { exactly } from "../lag";
 import { useLive } from "../live";
+import { useSending } from "../sending";
 import { useWords } from "../settings";
 import type { Group, Silence } from "../types";
-import { TokenForm, Whole } from "../ui/states";
+import { Refusal, Whole } from "../ui/states";
 import { Moment, Panel } from "../ui/words";
 
 /** Whether a silence is about a group, as far as the browser can read its patterns. */
@@ -38,18 +39,12 @@ export function SilenceDialog({
   const [comment, setComment] = useState("");
   const [by, setBy] = useState("");
   const [set, setSet] = useState<Silence | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
+  const { isBusy, error, send } = useSending();
   useEffect(() => dialog.current?.showModal(), []);
-  const send = async (event: Event) => {
+  const silence = (event: Event) => {
     event.preventDefault();
-    try {
-      const body = { cluster: exactly(cluster), group: exactly(group), duration_s: Number(seconds), by, comment };
-      setSet(await ask<Silence>("silences", { method: "POST", body }));
-      setError(null);
-    } catch (problem) {
-      if (!(problem instanceof ApiError)) throw problem;
-      setError(problem);
-    }
+    const body = { cluster: exactly(cluster), group: exactly(group), duration_s: Number(seconds), by, comment };
+    void send(async () => setSet(await ask<Silence>("silences", { method: "POST", body })));
   };
   return (
     <dialog ref={dialog} onClose={onClose} aria-labelledby="silence-title">
@@ -66,18 +61,8 @@ export function SilenceDialog({
       ) : (
         <>
           <p>{words.silence.text}</p>
-          {error !== null && (
-            <div class="refusal" role="alert">
-              <b>{error.status === 0 ? words.state.away : error.message}</b> {error.hint}
-            </div>
-          )}
-          {(error?.status === 401 || error?.status === 403) && (
-            <>
-              <p>{words.silence.needsToken}</p>
-              <TokenForm />
-            </>
-          )}
-          <form onSubmit={(event) => void send(event)} class="form">
+          {error !== null && <Refusal error={error} />}
+          <form onSubmit={silence} class="form">
             <label>
               <span>{words.silence.duration}</span>
               <select value={seconds} onChange={(event) => setSeconds(event.currentTarget.value)}>
@@ -100,7 +85,9 @@ export function SilenceDialog({
               <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
                 {words.cancel}
               </button>
-              <button type="submit">{words.silence.set}</button>
+              <button type="submit" disabled={isBusy}>
+                {words.silence.set}
+              </button>
             </div>
           </form>
         </>
@@ -112,31 +99,20 @@ export function SilenceDialog({
 export function Silences(): JSX.Element {
   const words = useWords();
   const live = useLive<{ silences: Silence[] }>("silences", 5_000);
-  const [error, setError] = useState<ApiError | null>(null);
+  const { isBusy, error, send } = useSending();
   const remove = async (id: string) => {
-    try {
-      await ask(apiPath("silences", id), { method: "DELETE" });
-      setError(null);
-      live.again();
-    } catch (problem) {
-      if (!(problem instanceof ApiError)) throw problem;
-      setError(problem);
-    }
+    await ask(apiPath("silences", id), { method: "DELETE" });
+    live.again();
   };
   return (
     <Panel title={words.silence.list}>
-      {error !== null && (
-        <div class="refusal" role="alert">
-          <b>{error.message}</b> {error.hint}
-          {(error.status === 401 || error.status === 403) && <TokenForm />}
-        </div>
-      )}
+      {error !== null && <Refusal error={error} />}
       <Whole live={live}>
         {({ silences }) =>
           silences.length === 0 ? (
             <p class="muted after">{words.silence.none}</p>
           ) : (
-            <Table silences={silences} onRemove={(id) => void remove(id)} />
+            <Table silences={silences} isBusy={isBusy} onRemove={(id) => void send(() => remove(id))} />
           )
         }
       </Whole>
@@ -144,7 +120,13 @@ export function Silences(): JSX.Element {
   );
 }
 
-function Table({ silences, onRemove }: { silences: Silence[]; onRemove: (id: string) => void }): JSX.Element {
+interface TableProps {
+  silences: Silence[];
+  isBusy: boolean;
+  onRemove: (id: string) => void;
+}
+
+function Table({ silences, isBusy, onRemove }: TableProps): JSX.Element {
   const words = useWords();
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={words.silence.list}>
@@ -173,7 +155,7 @@ function Table({ silences, onRemove }: { silences: Silence[]; onRemove: (id: str
               </td>
               <td class="end">
                 {one.state !== "ended" && (
-                  <button type="button" class="quiet" onClick={() => onRemove(one.id)}>
+                  <button type="button" class="quiet" disabled={isBusy} onClick={() => onRemove(one.id)}>
                     {words.silence.remove}
                   </button>
                 )}

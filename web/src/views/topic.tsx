@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { apiPath } from "../api";
 import { rate, records } from "../format";
-import { readersByBadness } from "../lag";
+import { readersByBadness, sumOfKnown } from "../lag";
 import { useLive } from "../live";
 import { Link } from "../navigation";
 import { useWords } from "../settings";
@@ -25,10 +25,11 @@ export function TopicView({ cluster, topic }: { cluster: string; topic: string }
 
 function Found({ one }: { one: Topic }): JSX.Element {
   const words = useWords();
-  const rates = one.partitions.flatMap((each) => (each.produced_per_second === null ? [] : [each.produced_per_second]));
-  const kept = one.partitions.reduce(
-    (sum, each) => sum + Math.max(0, (each.end_offset ?? 0) - (each.log_start ?? 0)),
-    0,
+  const produced = sumOfKnown(one.partitions.map((each) => each.produced_per_second));
+  const kept = sumOfKnown(
+    one.partitions.map(({ end_offset: end, log_start: start }) =>
+      end === null || start === null ? null : Math.max(0, end - start),
+    ),
   );
   return (
     <div class="page">
@@ -40,14 +41,7 @@ function Found({ one }: { one: Topic }): JSX.Element {
           <h1>{one.topic}</h1>
         </div>
         <dl class="facts">
-          <Fact label={words.topics.producedAll}>
-            {rates.length === 0
-              ? "–"
-              : rate(
-                  rates.reduce((sum, each) => sum + each, 0),
-                  words.locale,
-                )}
-          </Fact>
+          <Fact label={words.topics.producedAll}>{rate(produced, words.locale, words.units)}</Fact>
           <Fact label={words.topics.partitions}>{records(one.partitions.length, words.locale)}</Fact>
           <Fact label={words.topics.kept}>{records(kept, words.locale)}</Fact>
           <Fact label={words.topics.groups}>{records(one.readers.length, words.locale)}</Fact>
@@ -139,6 +133,7 @@ function TopicPartitions({ one }: { one: Topic }): JSX.Element {
         { key: "transaction", title: words.topics.transaction, width: "minmax(120px, 1fr)", end: true, hide: "mid" },
       ]}
       count={one.partitions.length}
+      keys={one.partitions.map((each) => String(each.partition))}
       rowHeight={34}
       maxHeight={480}
       cells={(index) => {
@@ -146,7 +141,7 @@ function TopicPartitions({ one }: { one: Topic }): JSX.Element {
         if (found === undefined) return null;
         return [
           <span class="number">{found.partition}</span>,
-          <span class="number">{rate(found.produced_per_second, words.locale)}</span>,
+          <span class="number">{rate(found.produced_per_second, words.locale, words.units)}</span>,
           <Records value={found.log_start} />,
           <Records value={found.end_offset} />,
           found.has_leader ? (

@@ -8,11 +8,12 @@ import { useLive } from "../live";
 import { go, keep, Link, usePlace } from "../navigation";
 import { useWords } from "../settings";
 import type { TopicList } from "../types";
+import { ClusterChoice, Typed } from "../ui/fields";
 import { Rows } from "../ui/rows";
 import { Message, Whole } from "../ui/states";
 import { Records } from "../ui/words";
+import { isSameList, offsetIn } from "../urls";
 import { pageFor, type Range } from "../virtual";
-import { Typed } from "./groups";
 
 const ROW_PX = 36;
 
@@ -23,25 +24,19 @@ export function TopicsView({ cluster, clusters }: { cluster: string; clusters: s
   const [range, setRange] = useState<Range>({ first: 0, end: 40 });
   const page = pageFor(range);
   const asked = new URLSearchParams({ name, limit: String(page.limit), offset: String(page.offset) });
-  const live = useLive<TopicList>(`${apiPath("clusters", cluster, "topics")}?${asked}`, 5_000);
-  const offset = Number(new URLSearchParams(live.path.slice(live.path.indexOf("?"))).get("offset") ?? 0);
+  const path = `${apiPath("clusters", cluster, "topics")}?${asked}`;
+  const live = useLive<TopicList>(path, 5_000);
+  const offset = offsetIn(live.path);
+  const isOld = !isSameList(live.path, path);
   return (
     <div class="page full">
       <header class="title">
         <h1>{words.topics.title}</h1>
-        {clusters.length > 1 ? (
-          <select
-            aria-label={words.cluster}
-            value={cluster}
-            onChange={(event) => go({ view: "topics", cluster: event.currentTarget.value })}
-          >
-            {clusters.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-        ) : (
-          <span class="muted">{cluster}</span>
-        )}
+        <ClusterChoice
+          cluster={cluster}
+          clusters={clusters}
+          onChoose={(other) => go({ view: "topics", cluster: other })}
+        />
         <span class="muted" role="status">
           {live.data !== null && words.topicsCount(live.data.matching)}
         </span>
@@ -51,13 +46,13 @@ export function TopicsView({ cluster, clusters }: { cluster: string; clusters: s
           label={words.topics.search}
           value={name}
           onType={(text) => keep(new URLSearchParams(text ? { name: text } : {}))}
-          wide
+          isSearch
         />
       </div>
       <Whole live={live}>
         {(list) =>
           list.matching === 0 ? (
-            <Message title={words.topics.none} />
+            <Message title={words.topics.none} isOld={isOld} />
           ) : (
             <Rows
               id="topic"
@@ -68,6 +63,9 @@ export function TopicsView({ cluster, clusters }: { cluster: string; clusters: s
                 { key: "groups", title: words.topics.groups, width: "96px", narrow: "60px", end: true },
               ]}
               count={list.matching}
+              keys={list.topics.map((one) => one.topic)}
+              offset={offset}
+              isOld={isOld}
               rowHeight={ROW_PX}
               onRange={setRange}
               cells={(index) => {

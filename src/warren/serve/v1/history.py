@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -17,12 +19,16 @@ from warren.serve.v1 import answers
 from warren.serve.v1.endpoints import add_get
 from warren.serve.v1.errors import RequestError, cluster_not_found
 from warren.serve.v1.models import Time, says
+from warren.serve.v1.parameters import ClusterName, GroupName, PartitionNumber, TopicName
 from warren.serve.v1.words import GroupStatus
 
 if TYPE_CHECKING:
     from warren.history.reader import Span
 
 DAY_MS = 86_400_000
+AT_ONCE = 2
+MOST_WAITING = 12
+"""With those whose turn it is; there are some dozen threads for all answers."""
 Found = TypeVar("Found")
 
 
@@ -99,6 +105,8 @@ class HistoryApi:
         self._history = history
         self._clusters = clusters
         self._now_ms = now_ms
+        self._waiting = threading.Semaphore(MOST_WAITING)
+        self._reading = threading.Semaphore(AT_ONCE)
 
     def get_history(self) -> HistoryAnswer:
         """Tells whether one is kept, what is in it, and what went wrong."""
@@ -114,7 +122,9 @@ class HistoryApi:
             "lost_seconds": health.lost_pages,
         }
 
-    def get_course(self, cluster: str, group: str, query: Annotated[CourseQuery, Query()]) -> CourseAnswer:
+    def get_course(
+        self, cluster: ClusterName, group: GroupName, query: Annotated[CourseQuery, Query()]
+    ) -> CourseAnswer:
         """Tells of each step the highest lag and the worst status; the last minutes may not be there yet."""
         found = self._asked(lambda span: self._history.course(group, span, query.points), cluster, query)
         return {
@@ -128,7 +138,12 @@ class HistoryApi:
         }
 
     def get_offsets_course(
-        self, cluster: str, group: str, topic: str, partition: int, query: Annotated[OffsetsCourseQuery, Query()]
+        self,
+        cluster: ClusterName,
+        group: GroupName,
+        topic: TopicName,
+        partition: PartitionNumber,
+        query: Annotated[OffsetsCourseQuery, Query()],
     ) -> OffsetsCourseAnswer:
         """Tells of the end of each step where the group stood, and where the partition ended."""
         from warren.history.courses import Where
@@ -153,7 +168,20 @@ class HistoryApi:
             raise cluster_not_found(cluster, sorted(self._clusters))
         to_ms = answers.milliseconds(query.until) if query.until else self._now_ms()
         from_ms = answers.milliseconds(query.since) if query.since else to_ms - DAY_MS
+        with self._turn():
+            try:
+                return ask(Span(cluster, from_ms, to_ms))
+            except HistoryError as error:
+                raise RequestError(HTTPStatus.NOT_FOUND, "no_history", error.message, hint=error.hint) from error
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Some wait, the others are told to: Spark has other things to do, and so has who answers requests."""
+        if not self._waiting.acquire(blocking=False):
+            message = "Too many ask about the history at this moment."
+            raise RequestError(HTTPStatus.SERVICE_UNAVAILABLE, "busy", message, hint="Ask again in some seconds.")
         try:
-            return ask(Span(cluster, from_ms, to_ms))
-        except HistoryError as error:
-            raise RequestError(HTTPStatus.NOT_FOUND, "no_history", error.message, hint=error.hint) from error
+            with self._reading:
+                yield
+        finally:
+            self._waiting.release()

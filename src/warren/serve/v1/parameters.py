@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from pydantic import AwareDatetime, BaseModel
+from typing import Annotated
+from urllib.parse import unquote
+
+from fastapi import Path
+from pydantic import AfterValidator, AwareDatetime, BaseModel
 
 from warren.rules.listing import SortKey
 from warren.rules.standing import REMEMBERED_CHANGES
@@ -15,6 +19,13 @@ MOST_ITEMS = 10_000
 PATTERN = (
     "`*` and `?` stand for any letters, without either it is a part of the name; upper and lower case are the same"
 )
+
+
+# Names arrive percent-encoded, see errors.Edge.
+ClusterName = Annotated[str, AfterValidator(unquote), Path(description="A cluster, as `/clusters` lists it.")]
+GroupName = Annotated[str, AfterValidator(unquote), Path(description="A group; a `/` in its name is written as %2F.")]
+TopicName = Annotated[str, AfterValidator(unquote), Path(description="A topic.")]
+PartitionNumber = Annotated[int, Path(description="A partition.", ge=0)]
 
 
 class TopicQuery(BaseModel):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Annotated
-from urllib.parse import unquote, urlencode
+from urllib.parse import urlencode
 
-from fastapi import Depends, FastAPI, Path, Query, Request
+from fastapi import Depends, FastAPI, Query, Request
 from fastapi.routing import APIRoute
 from fastapi.telemetry import TelemetryConfig
-from pydantic import AfterValidator
 from starlette.middleware import Middleware
 
 from warren import __version__
@@ -36,7 +35,15 @@ from warren.serve.v1.errors import (
     topic_not_used,
 )
 from warren.serve.v1.history import HistoryApi, add_history_routes
-from warren.serve.v1.parameters import ChangeQuery, GroupQuery, TopicQuery
+from warren.serve.v1.parameters import (
+    ChangeQuery,
+    ClusterName,
+    GroupName,
+    GroupQuery,
+    PartitionNumber,
+    TopicName,
+    TopicQuery,
+)
 from warren.serve.v1.sinks import add_sink_routes
 from warren.serve.v1.trail_models import Trail, WindowList, WindowQuery
 from warren.serve.v1.unchanged import Unchanged
@@ -44,12 +51,6 @@ from warren.serve.v1.words import Only, RuleSetName
 from warren.sinks.service import Sinks
 
 Queries = Callable[[], Mapping[str, QueryHealth]]
-
-# Names arrive percent-encoded, see errors.Edge.
-ClusterName = Annotated[str, AfterValidator(unquote), Path(description="A cluster, as `/clusters` lists it.")]
-GroupName = Annotated[str, AfterValidator(unquote), Path(description="A group; a `/` in its name is written as %2F.")]
-TopicName = Annotated[str, AfterValidator(unquote), Path(description="A topic.")]
-PartitionNumber = Annotated[int, Path(description="A partition.", ge=0)]
 
 # What Warren tells to whom is in its own configuration, not in FastAPI's environment variables.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
