@@ -414,11 +414,17 @@ class ClusterState:
     # -- the watch writes ----------------------------------------------------------------------------------------
 
     def evaluate(self, *, now_ms: int) -> list[Change]:
-        """Judge everything and write down what changed since the last time."""
+        """Judge everything and write down what changed since the last time, but of Warren's own groups."""
         with self._lock:
             evaluation = self._judgements.evaluation_of(now_ms)
             self._is_evaluated = True
-            changes = changes_of(self._windows, evaluation, self._ledger.standings, self._judgements.settings)
+            changes = changes_of(
+                self._windows,
+                evaluation,
+                self._ledger.standings,
+                self._judgements.settings,
+                self._reading.own_groups,  # Burrow's rules find trouble in a steady lag of some records
+            )
             self._ledger.journal.evaluated(self._windows, evaluation, changes)
             note_statuses(self._windows, evaluation)
             look = self._look(evaluation)

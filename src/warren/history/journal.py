@@ -201,8 +201,7 @@ class Journal:
         for row in _partition_verdicts(windows, evaluation, self._own_groups):
             self._row("verdicts", step, **row)
         for change in changes:
-            if change.group not in self._own_groups:
-                self._row("verdicts", step, **group_verdict(change))
+            self._row("verdicts", step, **group_verdict(change))
 
     def sampled(self, look: Look, evaluation: Evaluation) -> None:
         """How far behind all groups are."""

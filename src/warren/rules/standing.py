@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -71,9 +72,15 @@ class Standings:
         return turns + [_Turn(name, -1, status, Status.NOTFOUND) for name, status in gone]
 
 
-def changes_of(windows: Windows, evaluation: Evaluation, standings: Standings, settings: Settings) -> list[Change]:
-    """Take what is said now; what changed, with the reasons."""
-    turns = standings.update(evaluation)
+def changes_of(
+    windows: Windows,
+    evaluation: Evaluation,
+    standings: Standings,
+    settings: Settings,
+    untold: Collection[str] = (),
+) -> list[Change]:
+    """Take what is said now; what changed, with the reasons, but of groups that are of interest to nobody."""
+    turns = [one for one in standings.update(evaluation) if one.group not in untold]
     there = [turn.code for turn in turns if turn.code >= 0]
     found = dict(zip(there, causes(windows, evaluation, there, settings), strict=True))
     changes = [Change(evaluation.now_ms, one.group, one.was, one.now, found.get(one.code)) for one in turns]
