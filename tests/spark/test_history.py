@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import time
 from collections import Counter
@@ -23,6 +24,7 @@ from warren.history.files import Files
 from warren.history.judging import Judging
 from warren.history.reader import HistoryReader, Span
 from warren.history.service import History, Plan
+from warren.history.spool import Spool
 from warren.history.writer import HistoryWriter, Upkeep
 from warren.model import Status
 from warren.replay.compare import Turn
@@ -361,6 +363,28 @@ def test_commits_that_wait_in_the_spool_of_an_earlier_run_are_not_written_down_a
     site.run(10, offset_of=slow)
     site.history.flush()
     assert site.orders() == list(range(site.order))
+
+
+def test_what_finds_no_room_is_counted_keeps_no_snapshot_waiting_and_the_history_begins_anew(site: Site) -> None:
+    site.run(10, offset_of=slow)
+    site.history.flush()
+    site.run(10, offset_of=slow)
+    with patch.object(Spool, "append", side_effect=OSError(errno.ENOSPC, "No space left on device")):
+        site.history.sync("c")
+    assert site.history.health.lost_pages == 1
+    assert "No space left" in site.history.health.last_error
+    site.run(10, offset_of=slow)
+    site.history.spool()  # it is too early to try again
+    assert site.history.health.lost_pages == 2
+    lost = range(60, site.order)
+    site.clock.now_ms += 60_000
+    site.history.spool()
+    site.run(60, offset_of=slow)
+    site.history.flush()
+    assert site.orders() == [order for order in range(site.order) if order not in lost]
+    said, replayed = said_and_replayed(site, site.clock.now_ms - 30_000)
+    assert said
+    assert replayed == said
 
 
 def test_a_cluster_that_is_left_while_the_path_is_away_waits_in_the_spool(site: Site) -> None:

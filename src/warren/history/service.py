@@ -186,7 +186,7 @@ class History:
             del self._kept[cluster]
 
     def sync(self, cluster: str) -> None:
-        """Everything that the cluster's windows hold is safely on disk when this returns; `OSError` if it cannot."""
+        """Everything that the cluster's windows hold is safely on disk when this returns, or counted as lost."""
         if kept := self._kept.get(cluster):
             with self._spooling:
                 self._take_page(kept)
@@ -225,19 +225,15 @@ class History:
             if now_ms // DAY_MS != kept.day:  # each day can be replayed by itself
                 kept.day = now_ms // DAY_MS
                 kept.state.write_keyframe(now_ms=now_ms)
-            try:
-                with self._spooling:
-                    self._take_page(kept)
-            except OSError as error:
-                self._failed(error)
+            with self._spooling:
+                self._take_page(kept)
         self.health.spooled_bytes = sum(kept.spool.used_bytes for kept in list(self._kept.values()))
 
     def _take_page(self, kept: _Kept) -> None:
-        """One page, which is counted as lost if there is no room for it: what comes next begins anew."""
-        if kept.must_begin_again and kept.spool.used_bytes <= self._plan.most_spool_bytes:
-            kept.state.take_page()  # belongs to what is lost
-            kept.state.begin_history_again(now_ms=self._now_ms())
-            kept.must_begin_again = False
+        """One page, which is counted as lost if there is no room for it."""
+        if kept.must_begin_again and not self._begins_again(kept):
+            self.health.lost_pages += not kept.state.take_page().is_empty
+            return
         page = kept.state.take_page()
         if page.is_empty:
             return
@@ -245,10 +241,19 @@ class History:
             if kept.spool.used_bytes > self._plan.most_spool_bytes:
                 raise OSError(errno.ENOSPC, "too much waits in the spool")
             kept.spool.append(kept.scribe.tables(page))
-        except OSError:
+        except OSError as error:
             self.health.lost_pages += 1
             kept.must_begin_again = True
-            raise
+            self._failed(error)
+
+    def _begins_again(self, kept: _Kept) -> bool:
+        """After something was lost the history begins anew, if there may be room again: a keyframe takes some."""
+        if self._now_ms() < self._next_try_ms or kept.spool.used_bytes > self._plan.most_spool_bytes:
+            return False
+        kept.state.take_page()  # belongs to what is lost
+        kept.state.begin_history_again(now_ms=self._now_ms())
+        kept.must_begin_again = False
+        return True
 
     # -- to the history ------------------------------------------------------------------------------------------
 
