@@ -14,7 +14,7 @@ from warren.codec.keys import encode_group_key
 from warren.history.journal import Journal
 from warren.history.judging import Judging, RulesOf, ThresholdOf
 from warren.history.scribe import Scribe
-from warren.history.tables import TABLES
+from warren.history.tables import TABLES, Recorded
 from warren.windows.rows import COMMIT_ROWS, RowKind
 
 T0_MS = 1_767_225_600_000
@@ -43,7 +43,7 @@ class World:
         self.observations = 0
         self.pages: list[dict[str, pa.Table]] = []
         self.home = home
-        self.recorded: dict[str, dict[int, int]] = {}
+        self.recorded: dict[str, Recorded] = {}
         self.state = self.start()
 
     def start(self) -> ClusterState:
@@ -102,7 +102,7 @@ class World:
     def restart(self) -> None:
         Keeper({"c": self.state}, self.home, 30, lambda: self.now_ms).save()
         self.write()
-        self.recorded = {"kafka": {0: self.order}}
+        self.recorded = {"kafka": Recorded("", {0: self.order})}
         self.now_ms += 1_000
         self.state = self.start()
 

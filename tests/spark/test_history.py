@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -25,6 +26,7 @@ from warren.history.judging import Judging
 from warren.history.reader import HistoryReader, Span
 from warren.history.service import History, Plan
 from warren.history.spool import Spool
+from warren.history.tables import Recorded
 from warren.history.writer import HistoryWriter, Upkeep
 from warren.model import Status
 from warren.replay.compare import Turn
@@ -33,6 +35,7 @@ from warren.replay.moment import thought_at
 from warren.replay.points import replayed_points
 from warren.replay.verdicts import recorded_turns, replayed_turns, replayed_verdicts
 from warren.sinks.choice import choice
+from warren.windows.rows import COMMIT_ROWS, RowKind
 
 EVER_MS = 1 << 60
 LATER_MS = 2 * 86_400_000
@@ -246,6 +249,25 @@ def test_what_a_crash_left_in_the_spool_is_in_the_history_after_the_next_start_a
     assert site.order > read_before
 
 
+def test_commits_of_an_offsets_topic_that_was_made_anew_are_written_down_though_there_is_no_snapshot(
+    site: Site,
+) -> None:
+    def read(topic_id: str, offset: int) -> None:
+        rows = commit_table(*((g, TOPICS[0], 0, offset, site.clock.now_ms) for g in GROUPS))
+        told = pa.Table.from_pylist([{"kind": RowKind.TOPIC_ID, "topic": topic_id}], COMMIT_ROWS)
+        site.state.apply_commit_rows("kafka", pa.concat_tables([told, rows]), now_ms=site.clock.now_ms)
+
+    read("first", 10)
+    site.history.flush()
+    for topic_id, offset in (("first", 10), ("second", 77)):
+        site.clock.now_ms += 60_000
+        site.start()
+        read(topic_id, offset)
+        site.history.flush()
+    found = site.reader().frame("commits", "c").groupBy("offset").count().collect()
+    assert {(row["offset"], row["count"]) for row in found} == {(10, 3), (77, 3)}
+
+
 def test_a_spool_file_that_was_taken_in_before_the_crash_is_not_taken_in_again(site: Site) -> None:
     site.run(10, offset_of=slow)
     site.history.sync("c")
@@ -427,9 +449,9 @@ def test_many_versions_are_summed_up_and_nothing_is_lost(spark: SparkSession, tm
     log = catalog.HistoryLog(Files(spark, str(tmp_path)))
     for at in range(120):
         entry = catalog.Entry(f"p{at}", "commits", "c", "2026-01-01", 1, 1, at, at, ("order",))
-        log.commit(catalog.Version(at, (entry,), recorded={"c": {"kafka": {0: at}}}))
+        log.commit(catalog.Version(at, (entry,), recorded={"c": {"kafka": Recorded("id", {0: at})}}))
     again = catalog.HistoryLog(Files(spark, str(tmp_path))).catalog
-    assert (len(again.files), again.version, again.recorded) == (120, 120, {"c": {"kafka": {0: 119}}})
+    assert (len(again.files), again.version, again.recorded) == (120, 120, {"c": {"kafka": Recorded("id", {0: 119})}})
     assert len(list(tmp_path.glob("_log/*.json"))) <= 2 * catalog.CHECKPOINT_EVERY + 2
 
 

@@ -90,8 +90,8 @@ class Ledger:
         progress, admitted = self.reading.modules[consumer], self._admitted(consumer, batch.commits)
         self.windows.apply_commits(admitted, now_ms)
         ranges = {one: (progress.positions.get(one, 0), end) for one, end in batch.positions.items()}
-        source, skew_ms = Source(consumer, progress.offsets_topic), self.windows.clock_skew_ms
-        self.journal.read(source, admitted, ranges, skew_ms, now_ms)
+        source = Source(consumer, progress.offsets_topic, batch.topic_id or progress.topic_id)
+        self.journal.read(source, admitted, ranges, self.windows.clock_skew_ms, now_ms)
 
     def _believed(self, batch: CommitBatch) -> CommitBatch:
         """Without commits to partitions that their topics cannot have; these are counted."""

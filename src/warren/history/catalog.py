@@ -15,15 +15,13 @@ from typing import Any
 
 from warren.errors import HistoryError
 from warren.history.files import Files
+from warren.history.tables import Recorded
 
 LOG = "_log"
 FORMAT = 1
 CHECKPOINT_EVERY = 50
 """So many versions are read one by one at most; then all of them are summed up in one file."""
 _VERSION = re.compile(rf"{LOG}/(\d+)\.(version|checkpoint)\.json")
-
-Positions = dict[str, dict[int, int]]
-"""By consumer module and partition: commits before this position are in the history."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,8 @@ class Catalog:
     files: dict[str, Entry] = field(default_factory=dict)
     garbage: dict[str, int] = field(default_factory=dict)
     """Files that count no more, and since when."""
-    recorded: dict[str, Positions] = field(default_factory=dict)
-    """By cluster."""
+    recorded: dict[str, dict[str, Recorded]] = field(default_factory=dict)
+    """By cluster and consumer module."""
     spools: dict[str, str] = field(default_factory=dict)
     """By cluster the last spool file that was taken in."""
 
@@ -80,7 +78,7 @@ class Version:
     remove: tuple[str, ...] = ()
     swept: tuple[str, ...] = ()
     """Files that are deleted for good."""
-    recorded: Mapping[str, Mapping[str, Mapping[int, int]]] = field(default_factory=dict)
+    recorded: Mapping[str, Mapping[str, Recorded]] = field(default_factory=dict)
     spools: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -98,8 +96,12 @@ def applied(catalog: Catalog, version: Version) -> Catalog:
     )
 
 
-def _numbered(positions: Mapping[str, Mapping[Any, int]]) -> Positions:
-    return {consumer: {int(one): at for one, at in by.items()} for consumer, by in positions.items()}
+def _numbered(recorded: Mapping[str, Iterable[Any]]) -> dict[str, Recorded]:
+    """As it was, though JSON has lists instead, and texts for numbers of partitions."""
+    return {
+        consumer: Recorded(topic_id, {int(partition): at for partition, at in positions.items()})
+        for consumer, (topic_id, positions) in recorded.items()
+    }
 
 
 class HistoryLog:

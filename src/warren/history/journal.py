@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from warren.history.keyframes import topics_table, windows_table
-from warren.history.tables import IDS_OF_ALL, TABLES, TOPICS, WINDOWS, Kind
+from warren.history.tables import IDS_OF_ALL, TABLES, TOPICS, WINDOWS, Kind, Recorded
 from warren.model import Status
 from warren.rules.evaluation import Evaluation
 from warren.rules.rule import Rule
@@ -25,7 +25,6 @@ from warren.windows.heads import HeadRows
 from warren.windows.store import Assignment, Windows
 
 Row = dict[str, Any]
-Positions = Mapping[int, int]
 
 
 class Step(NamedTuple):
@@ -41,6 +40,8 @@ class Source(NamedTuple):
 
     consumer: str
     topic: str
+    topic_id: str
+    """"" if it is not known."""
 
 
 class ReadCommits(NamedTuple):
@@ -99,7 +100,7 @@ class Journal:
         self._page = _blank()
         self._seq = 0
         self._at_ms = epoch_ms
-        self._recorded: dict[str, dict[int, int]] = {}  # by consumer module and partition
+        self._recorded: dict[str, Recorded] = {}  # by consumer module
 
     def begin_again(self, at_ms: int) -> None:
         """What comes has nothing to do with what was: another run, which begins with a keyframe."""
@@ -110,10 +111,9 @@ class Journal:
         page, self._page = self._page, _blank()
         return page
 
-    def resume(self, recorded: Mapping[str, Positions]) -> None:
-        """The commits before these positions are written down already: they come again after a crash."""
-        for consumer, positions in recorded.items():
-            self._recorded[consumer] = dict(positions)
+    def resume(self, recorded: Mapping[str, Recorded]) -> None:
+        """What is written down already comes again after a crash."""
+        self._recorded |= recorded
 
     # -- what enters the windows ---------------------------------------------------------------------------------
 
@@ -122,28 +122,30 @@ class Journal:
     ) -> None:
         """Commits were read from partitions of an offsets topic, each from one position to another."""
         moved = {partition: one for partition, one in ranges.items() if one[0] != one[1]}
+        recorded = self._recorded_of(source)
         step = self._event(
             Kind.BATCH,
             at_ms,
             consumer=source.consumer,
             topic=source.topic,
+            text=source.topic_id or None,
             clock_skew_ms=skew_ms,
             partition=list(moved),
             start=[start for start, _ in moved.values()],
             end=[end for _, end in moved.values()],
         )
-        fresh = self._is_fresh(source.consumer, rows)
+        fresh = _is_fresh(rows, recorded.positions)
         if fresh.any():
             self._page.commits.append(ReadCommits(step, source.consumer, rows if fresh.all() else rows.take(fresh)))
-        recorded = self._recorded.setdefault(source.consumer, {})
-        for partition, (_, end) in moved.items():
-            recorded[partition] = max(end, recorded.get(partition, 0))
+        self._recorded[source.consumer] = read_until(recorded, {one: end for one, (_, end) in moved.items()})
 
-    def _is_fresh(self, consumer: str, rows: CommitRows) -> Bool:
-        recorded = self._recorded.get(consumer, {})
-        until = np.array([recorded.get(one, 0) for one in rows.source_partitions], np.int64)
-        fresh: Bool = rows.order >= until[rows.pair] if len(until) else np.ones(len(rows.order), np.bool_)
-        return fresh
+    def _recorded_of(self, source: Source) -> Recorded:
+        """How far a topic is written down; one that was made anew meanwhile is not, whatever its positions are."""
+        recorded = self._recorded.get(source.consumer, Recorded("", {}))
+        if recorded.topic_id and source.topic_id and recorded.topic_id != source.topic_id:
+            self.started_over(source.consumer)
+            recorded = Recorded("", {})
+        return recorded._replace(topic_id=source.topic_id or recorded.topic_id)
 
     def looked(self, consumer: str, rows: CommitRows, skew_ms: int, at_ms: int) -> None:
         """A place was looked at, and these commits or removals came of it."""
@@ -240,6 +242,20 @@ class Journal:
 
     def _row(self, table: str, step: Step, **columns: Any) -> None:
         self._page.rows[table].append(step._asdict() | columns)
+
+
+def read_until(recorded: Recorded, ends: Mapping[int, int]) -> Recorded:
+    """What is written down after some more was read."""
+    positions = recorded.positions
+    return recorded._replace(
+        positions={**positions, **{one: max(end, positions.get(one, 0)) for one, end in ends.items()}}
+    )
+
+
+def _is_fresh(rows: CommitRows, recorded: Mapping[int, int]) -> Bool:
+    until = np.array([recorded.get(one, 0) for one in rows.source_partitions], np.int64)
+    fresh: Bool = rows.order >= until[rows.pair] if len(until) else np.ones(len(rows.order), np.bool_)
+    return fresh
 
 
 def _stepped(table: pa.Table, step: Step) -> pa.Table:

@@ -7,7 +7,9 @@ windows and the same verdicts. Columns that are new since an old file was writte
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -17,7 +19,7 @@ _STEP = [("epoch_ms", pa.int64()), ("seq", pa.int64()), ("at_ms", pa.int64())]
 class Kind(StrEnum):
     """What an event says."""
 
-    BATCH = "batch"  # consumer, topic: commits came from there; partition, start, end: which part of it was read
+    BATCH = "batch"  # consumer, topic, text (its id): commits came from there; partition, start, end: what was read
     LOOK = "look"  # consumer: commits came from a place that is looked at; they carry the event's number
     OBSERVED = "observed"  # all topics were observed: `heads` has what changed, names those that are gone; text: below
     ASSIGNED = "assigned"  # group: `owners` has who owns its partitions now
@@ -34,6 +36,15 @@ class Kind(StrEnum):
 
 IDS_OF_ALL = "ids"
 """The text of an observation that told the ids of all topics, also of those that did not change."""
+
+
+class Recorded(NamedTuple):
+    """How far the commits that a consumer module reads are written down."""
+
+    topic_id: str
+    """Of the offsets topic; "" if it is not known."""
+    positions: Mapping[int, int]
+    """By partition: what lies before is written down."""
 
 
 COMMITS = pa.schema(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -17,10 +17,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from warren.errors import HistoryError
-from warren.history.catalog import LOG, Entry, HistoryLog, Positions, Version, day_of
+from warren.history.catalog import LOG, Entry, HistoryLog, Version, day_of
 from warren.history.files import Files
+from warren.history.journal import read_until
 from warren.history.spool import tables_of
-from warren.history.tables import KEYFRAMES, ORDER, TABLES, Kind
+from warren.history.tables import KEYFRAMES, ORDER, TABLES, Kind, Recorded
 from warren.packing import packed, unpacked
 from warren.pipeline.queries import cause_of
 
@@ -60,9 +61,9 @@ class HistoryWriter:
             message = f"The history in {self.files.root} has files, but its log is gone."
             raise HistoryError(message, hint=f"Restore {LOG}, or begin a history at another path.")
 
-    def recorded(self, cluster: str, waiting: Iterable[Path] = ()) -> Positions:
+    def recorded(self, cluster: str, waiting: Iterable[Path] = ()) -> dict[str, Recorded]:
         """How far the commits of a cluster are in the history, or in spool files that wait to be taken in."""
-        recorded: Positions = self._log.catalog.recorded.get(cluster, {})
+        recorded = self._log.catalog.recorded.get(cluster, {})
         for spool in waiting:
             recorded = _recorded_by(tables_of(spool).get("events"), recorded)
         return recorded
@@ -204,15 +205,15 @@ def _unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from unpacked(piece.as_buffer()).to_batches()
 
 
-def _recorded_by(events: pa.Table | None, before: Positions) -> Positions:
+def _recorded_by(events: pa.Table | None, before: Mapping[str, Recorded]) -> dict[str, Recorded]:
     """How far commits are recorded after these events; a module that starts over is at its beginning."""
-    recorded = {consumer: dict(positions) for consumer, positions in before.items()}
+    recorded = dict(before)
     rows = events.sort_by([("epoch_ms", "ascending"), ("seq", "ascending")]).to_pylist() if events else []
     for row in rows:
         if row["kind"] == Kind.STARTED_OVER:
             recorded.pop(row["consumer"], None)
         elif row["kind"] == Kind.BATCH:
-            mine = recorded.setdefault(row["consumer"], {})
-            for partition, end in zip(row["partition"], row["end"], strict=True):
-                mine[partition] = max(end, mine.get(partition, 0))
+            known = recorded.get(row["consumer"], Recorded("", {}))
+            known = known._replace(topic_id=row["text"] or known.topic_id)
+            recorded[row["consumer"]] = read_until(known, dict(zip(row["partition"], row["end"], strict=True)))
     return recorded
