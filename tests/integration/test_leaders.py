@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import groupby, product
 from pathlib import Path
 
 import pytest
@@ -111,12 +112,16 @@ def two(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Candida
             one.end()
 
 
+def reigns(one: Candidate) -> list[tuple[float, float]]:
+    """From when until when it wrote down, without a break, that it leads."""
+    runs = [list(run) for leads, run in groupby(one.history(), key=lambda line: line[1]) if leads]
+    return [(run[0][0], run[-1][0]) for run in runs]
+
+
 def lead_at_once(first: Candidate, second: Candidate) -> float:
-    """For how many seconds both led."""
-    led = [at_s for at_s, leads in first.history() if leads]
-    other = [at_s for at_s, leads in second.history() if leads]
-    both = [at_s for at_s in led if any(abs(at_s - one) < 0.06 for one in other)]
-    return max(both) - min(both) if both else 0.0
+    """For how many seconds both led; that one gives up just when the other one wins is as it should be."""
+    pairs = product(reigns(first), reigns(second))
+    return sum(max(min(one[1], other[1]) - max(one[0], other[0]), 0.0) for one, other in pairs)
 
 
 def test_exactly_one_leads_and_hands_over_when_it_leaves(two: list[Candidate]) -> None:
