@@ -15,18 +15,24 @@ from grafana_foundation_sdk.models.dashboard import DataTransformerConfig, Match
 
 from dashboards.looks import TELEGRAF_CODES
 from dashboards.source import ADDED_UP, Asked, Source, chooser, merged, only_with, organized, reference
+from dashboards.telegraf import (
+    CLUSTER,
+    ERR_CODE,
+    GROUP,
+    OF_GROUP,
+    OF_PARTITION,
+    OF_READER,
+    OF_READING,
+    OF_TOPIC,
+    OF_WARREN,
+    OK_CODE,
+    PARTITION,
+    PROCESS,
+    TOPIC,
+    WARN_CODE,
+)
 
 PLUGIN = "influxdb"
-OK_CODE, WARN_CODE, ERR_CODE = 1, 3, 4
-
-GROUP, PARTITION, TOPIC = "burrow_group", "burrow_partition", "burrow_topic"
-OF_GROUP = ("cluster", "group")
-OF_READER = (*OF_GROUP, "topic")
-OF_PARTITION = (*OF_READER, "partition")
-OF_TOPIC = ("cluster", "topic")
-CLUSTER, PROCESS = "warren_cluster", "warren_process"
-OF_WARREN = ("instance",)
-OF_READING = (*OF_WARREN, "cluster")
 STEP = "time($__interval)"
 
 
