@@ -17,7 +17,7 @@ import psutil
 import pyarrow as pa
 
 from benchmarks.store import INTERVALS, PARTITIONS, STEP_MS, commits, heads, new_state
-from tests.programs import WRK
+from tests.support.programs import WRK
 from warren.app import now_ms
 from warren.clusters.state import ClusterState
 from warren.config.load import for_bootstrap

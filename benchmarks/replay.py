@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tests.spark_cluster import SparkCluster
+from tests.support.spark_cluster import SparkCluster
 from warren.history.catalog import Entry, Version, day_of
 from warren.history.journal import Journal
 from warren.history.judging import Judging

@@ -60,7 +60,9 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--dev", action="store_true", help="also what the tests and checks need")
     parser.add_argument("--fuzz", action="store_true", help="also what `make fuzz` needs")
     parser.add_argument("--kafka", nargs="*", default=[], metavar="VERSION", help="also fetch these Kafka versions")
-    parser.add_argument("--programs", nargs="*", default=[], metavar="NAME", help="also what tests/programs.py makes")
+    parser.add_argument(
+        "--programs", nargs="*", default=[], metavar="NAME", help="also what tests/support/programs.py makes"
+    )
     return parser.parse_args()
 
 
@@ -219,7 +221,7 @@ def fetch_kafka(label: str, versions: Sequence[str]) -> None:
 
 def provide_programs(label: str, names: Sequence[str]) -> None:
     """Make or fetch programs that tests and benchmarks run; the module keeps its own cache, too."""
-    run_step("tests.programs", "--label", label, *names)
+    run_step("tests.support.programs", "--label", label, *names)
 
 
 def run_step(module: str, *arguments: str) -> None:

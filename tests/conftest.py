@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.java_clients import GroupOracle
+from tests.support.java_clients import GroupOracle
 from warren.embedded.broker import Broker
 
 # Members of share and streams groups learn of their partitions with a heartbeat: by default every 5 s, after 3 s more.

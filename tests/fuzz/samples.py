@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
-from tests.scenario import classic_group
+from tests.support.scenario import classic_group
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.consumer_groups import (
     AssignedPartitions,

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tests.fuzz.samples import NOW_MS, ORDERS_ID, sound_values
-from tests.scenario import head_table
+from tests.support.scenario import head_table
 from warren.clusters.snapshots import Header
 from warren.clusters.state import ClusterState
 from warren.codec.commits import decode_offset_commit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.golden.sites import listening
-from tests.wire import ask, cases_of
+from tests.support.wire import ask, cases_of
 
 HERE = Path(__file__).parent
 FILES = sorted([*HERE.glob("v3/*.txt"), *HERE.glob("v2/*.txt")])

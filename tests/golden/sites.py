@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 
-from tests.scenario import classic_group, commit_table, head_table
+from tests.support.scenario import classic_group, commit_table, head_table
 from warren.clusters.state import ClusterState
 from warren.codec.keys import encode_group_key
 from warren.config.load import parse

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from tests.kafka import Cluster, eventually, unique
-from tests.warren_process import CONFIG, WarrenProcess
+from tests.support.kafka import Cluster, unique
+from tests.support.waiting import eventually
+from tests.support.warren_process import CONFIG, WarrenProcess
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.keys import encode_offset_key
 from warren.embedded.broker import Broker, free_port

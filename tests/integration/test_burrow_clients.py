@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 from tests.integration.conftest import Asked
-from tests.line_protocol import Point, points
-from tests.programs import TELEGRAF
+from tests.support.line_protocol import Point, points
+from tests.support.programs import TELEGRAF
 
 # As in the lag dashboards that telegraf and Burrow are used for; only the output is another one.
 CONFIG = """

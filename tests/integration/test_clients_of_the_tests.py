@@ -13,9 +13,10 @@ import psutil
 import pytest
 from confluent_kafka import KafkaException, ShareConsumer
 
-from tests import java_clients
-from tests.java_clients import GroupOracle, StreamsApp
-from tests.kafka import Cluster, eventually, unique
+from tests.support import java_clients
+from tests.support.java_clients import GroupOracle, StreamsApp
+from tests.support.kafka import Cluster, unique
+from tests.support.waiting import eventually
 from warren.embedded.broker import Broker
 from warren.errors import SetupError
 from warren.machine.java import Java
@@ -177,8 +178,8 @@ def test_a_java_client_does_not_outlive_the_process_that_started_it(tmp_path: Pa
     code = f"""
 import time
 from pathlib import Path
-from tests import java_clients
-from tests.java_clients import GroupOracle
+from tests.support import java_clients
+from tests.support.java_clients import GroupOracle
 print(GroupOracle(Path({str(tmp_path)!r}), "127.0.0.1:1").process.pid, flush=True)
 time.sleep(600)
 """

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import pytest
 from confluent_kafka import TopicPartition
 
-from tests.kafka import Cluster, eventually, unique
-from tests.spark_cluster import SparkCluster
-from tests.warren_process import CONFIG, WarrenProcess
+from tests.support.kafka import Cluster, unique
+from tests.support.spark_cluster import SparkCluster
+from tests.support.waiting import eventually
+from tests.support.warren_process import CONFIG, WarrenProcess
 from warren.embedded.broker import Broker
 
 GROUPS, COMMITS, PARTITIONS = 20, 60, 4

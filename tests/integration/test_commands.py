@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.kafka import Cluster, unique
+from tests.support.kafka import Cluster, unique
 from warren.embedded.broker import Broker, free_port
 
 

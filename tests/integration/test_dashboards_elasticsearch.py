@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.elasticsearch_requests import search, search_for_terms, values
-from tests.grafana import ALL, Chosen, Target, Variable, as_lucene, filled, targets, variables
-from tests.servers import OpenSearch
-from tests.telegraf_points import INSTANCES, ODD, as_document, points
+from tests.support.elasticsearch_requests import search, search_for_terms, values
+from tests.support.grafana import ALL, Chosen, Target, Variable, as_lucene, filled, targets, variables
+from tests.support.servers import OpenSearch
+from tests.support.telegraf_points import INSTANCES, ODD, as_document, points
 
 JSON_TYPE = {"Content-Type": "application/json"}
 ALL_OF_IT: Chosen = {"cluster": ALL, "group": ALL, "topic": ALL, "instance": ALL}

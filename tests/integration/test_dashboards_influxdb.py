@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.grafana import ALL, Chosen, Target, Variable, as_regex, filled, targets, variables
-from tests.servers import InfluxDB
-from tests.servers.influxdb import PASSWORD, USER
-from tests.servers.server import with_query
-from tests.telegraf_points import INSTANCES, ODD, as_line, points
+from tests.support.grafana import ALL, Chosen, Target, Variable, as_regex, filled, targets, variables
+from tests.support.servers import InfluxDB
+from tests.support.servers.influxdb import PASSWORD, USER
+from tests.support.servers.server import with_query
+from tests.support.telegraf_points import INSTANCES, ODD, as_line, points
 
 WARREN, TELEGRAF = "warren", "telegraf"
 ALL_OF_IT: Chosen = {"cluster": ALL, "group": ALL, "topic": ALL, "instance": ALL}

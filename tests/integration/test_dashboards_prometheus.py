@@ -15,10 +15,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.grafana import ALL, Chosen, Target, Variable, as_promql, filled, targets, variables
-from tests.kafka import eventually
-from tests.programs import PROMETHEUS
-from tests.servers.server import Server, with_query
+from tests.support.grafana import ALL, Chosen, Target, Variable, as_promql, filled, targets, variables
+from tests.support.programs import PROMETHEUS
+from tests.support.servers.server import Server, with_query
+from tests.support.waiting import eventually
 from tests.unit.test_v1 import MEMBERS, QUERIES, STRANGE, commits, heads, ms, new_state
 from tests.unit.test_v1_alerts import config_with, deliver_some
 from warren.clusters.keeper import Keeper

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.kafka import Cluster, eventually, unique
-from tests.warren_process import WarrenProcess
+from tests.support.kafka import Cluster, unique
+from tests.support.waiting import eventually
+from tests.support.warren_process import WarrenProcess
 from warren.clusters.reaper import groups_of
 from warren.embedded.broker import Broker
 

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.kafka import Cluster, eventually, unique
-from tests.warren_process import WarrenProcess
+from tests.support.kafka import Cluster, unique
+from tests.support.waiting import eventually
+from tests.support.warren_process import WarrenProcess
 from warren.embedded.broker import Broker
 
 KILLS = int(os.environ.get("WARREN_TEST_KILLS", "3"))

@@ -14,8 +14,9 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
-from tests.kafka import Cluster, eventually, unique
-from tests.warren_process import WarrenProcess
+from tests.support.kafka import Cluster, unique
+from tests.support.waiting import eventually
+from tests.support.warren_process import WarrenProcess
 from warren.embedded.broker import Broker
 
 

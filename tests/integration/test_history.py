@@ -16,8 +16,9 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from tests.kafka import Cluster, eventually, unique
-from tests.warren_process import WarrenProcess
+from tests.support.kafka import Cluster, unique
+from tests.support.waiting import eventually
+from tests.support.warren_process import WarrenProcess
 from warren.embedded.broker import Broker
 
 pytestmark = pytest.mark.timeout(400)  # Warren is started four times

@@ -12,10 +12,11 @@ import pytest
 from confluent_kafka import KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 
-from tests import dump
-from tests.java_clients import GroupOracle, JavaMember, StreamsApp
-from tests.kafka import OFFSETS_PARTITIONS, POISONED, Cluster, eventually, unique
-from tests.warren_process import WarrenProcess
+from tests.support import dump
+from tests.support.java_clients import GroupOracle, JavaMember, StreamsApp
+from tests.support.kafka import OFFSETS_PARTITIONS, POISONED, Cluster, unique
+from tests.support.waiting import eventually
+from tests.support.warren_process import WarrenProcess
 from warren.codec.keys import encode_offset_key, offsets_partition
 from warren.embedded.broker import Broker
 

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 from confluent_kafka.admin import NewTopic
 
-from tests.kafka import Cluster, eventually, unique
-from tests.scenario import commit_table
+from tests.support.kafka import Cluster, unique
+from tests.support.scenario import commit_table
+from tests.support.waiting import eventually
 from warren.clusters.state import ClusterState
 from warren.embedded.broker import HOST, Broker
 from warren.errors import SourceError

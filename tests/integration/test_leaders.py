@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.kafka import eventually, unique
-from tests.warren_process import die_with_parent
-from tests.zookeeper import ZooKeeper
+from tests.support.kafka import unique
+from tests.support.waiting import eventually
+from tests.support.warren_process import die_with_parent
+from tests.support.zookeeper import ZooKeeper
 from warren.embedded.broker import Broker
 
 TAKE_OVER_S = 15.0

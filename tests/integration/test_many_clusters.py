@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AclOperation
 
-from tests.kafka import Cluster, eventually, unique
-from tests.secured import PLAIN_PASSWORD, SCRAM_PASSWORD, SECRETS, TOKEN_SECRET, SecuredBroker
-from tests.warren_process import WarrenProcess
+from tests.support.kafka import Cluster, unique
+from tests.support.secured import PLAIN_PASSWORD, SCRAM_PASSWORD, SECRETS, TOKEN_SECRET, SecuredBroker
+from tests.support.waiting import eventually
+from tests.support.warren_process import WarrenProcess
 from warren.embedded.broker import Broker, free_port
 
 WRONG_PASSWORD = "wrong-s3cret"

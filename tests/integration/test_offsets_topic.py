@@ -11,8 +11,9 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from tests.integration.test_end_to_end import committed, committed_by_admin
-from tests.kafka import OFFSETS_PARTITIONS, Cluster, eventually, unique
-from tests.warren_process import WarrenProcess
+from tests.support.kafka import OFFSETS_PARTITIONS, Cluster, unique
+from tests.support.waiting import eventually
+from tests.support.warren_process import WarrenProcess
 from warren.codec.keys import offsets_partition
 from warren.embedded.broker import Broker
 

@@ -13,9 +13,10 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
 
-from tests.kafka import Cluster, eventually, unique
-from tests.warren_process import WarrenProcess
-from tests.zookeeper import ZooKeeper
+from tests.support.kafka import Cluster, unique
+from tests.support.waiting import eventually
+from tests.support.warren_process import WarrenProcess
+from tests.support.zookeeper import ZooKeeper
 from warren.embedded.broker import Broker
 from warren.sources.admin import AdminOptions, AdminPlace, KafkaAdmin
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Asked
-from tests.kafka import eventually
-from tests.programs import PROMETHEUS
-from tests.scenario import commit_table, head_table
+from tests.support.programs import PROMETHEUS
+from tests.support.scenario import commit_table, head_table
+from tests.support.waiting import eventually
+from tests.support.warren_process import die_with_parent
 from tests.unit.test_metrics import metrics_of, page_of
 from tests.unit.test_metrics_page import OPENMETRICS_10
 from tests.unit.test_v1 import ms, new_state
-from tests.warren_process import die_with_parent
 from warren.embedded.broker import free_port
 
 CONFIG = """

@@ -16,11 +16,12 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from tests.kafka import Cluster, eventually, unique
-from tests.programs import ALERTMANAGER
-from tests.receivers.samples import CLOSED, OPENED, OTHER, REMINDER, WILD, WORSENED
-from tests.receivers.web_server import Reply, WebServer
-from tests.warren_process import die_with_parent
+from tests.support.kafka import Cluster, unique
+from tests.support.programs import ALERTMANAGER
+from tests.support.receivers.samples import CLOSED, OPENED, OTHER, REMINDER, WILD, WORSENED
+from tests.support.receivers.web_server import Reply, WebServer
+from tests.support.waiting import eventually
+from tests.support.warren_process import die_with_parent
 from warren.embedded.broker import Broker, free_port
 from warren.model import Status
 from warren.notify.database import Database
@@ -229,7 +230,7 @@ def test_every_event_arrives_in_spite_of_failures_and_a_kill_and_none_twice_with
         for number in range(EVENTS):
             outbox.put("web", OPENED._replace(key=f"event-{number}", incident=str(number)), now_ms())
     server.start()
-    command = [sys.executable, "-m", "tests.receivers.sender", str(path), server.url]
+    command = [sys.executable, "-m", "tests.support.receivers.sender", str(path), server.url]
     try:
         first = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         eventually(lambda: sum(server.taken.values()) > EVENTS // 4)

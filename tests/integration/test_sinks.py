@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import pytest
 from confluent_kafka import TopicPartition
 
-from tests.grafana import ALL, Target, as_regex, filled, targets
 from tests.integration.test_dashboards_influxdb import BUILT_IN, has_values
-from tests.kafka import Cluster, eventually, unique
-from tests.line_protocol import points as points_in
-from tests.programs import TELEGRAF
-from tests.servers.influxdb import PASSWORD, InfluxDB
-from tests.servers.receivers import (
+from tests.support.grafana import ALL, Target, as_regex, filled, targets
+from tests.support.kafka import Cluster, unique
+from tests.support.line_protocol import points as points_in
+from tests.support.programs import TELEGRAF
+from tests.support.servers.influxdb import PASSWORD, InfluxDB
+from tests.support.servers.receivers import (
     BAD_SINKS,
     GOOD_SINKS,
     GROUPS,
@@ -32,7 +32,8 @@ from tests.servers.receivers import (
     Receivers,
     lags_of_documents,
 )
-from tests.warren_process import CONFIG, WarrenProcess
+from tests.support.waiting import eventually
+from tests.support.warren_process import CONFIG, WarrenProcess
 from warren.embedded.broker import Broker
 
 pytestmark = pytest.mark.timeout(400)  # all of it happens before the first test

@@ -13,9 +13,10 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
 
-from tests.certificates import Authority
-from tests.kafka import eventually, unique
-from tests.zookeeper import ZooKeeper
+from tests.support.certificates import Authority
+from tests.support.kafka import unique
+from tests.support.waiting import eventually
+from tests.support.zookeeper import ZooKeeper
 from warren.errors import SourceError
 from warren.sources.looking import Looker
 from warren.sources.zookeeper import ConsumersPlace

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.page.sites import Site, shop
-from tests.programs import CHROMIUM, provide
+from tests.support.programs import CHROMIUM, provide
 from warren.embedded.broker import Broker
 
 PATIENCE_MS = 60_000

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.kafka import eventually
-from tests.scenario import head_rows
+from tests.support.scenario import head_rows
+from tests.support.waiting import eventually
+from tests.support.warren_process import CONFIG, WarrenProcess
 from tests.unit.test_health_points import PROCESS_HEALTH
-from tests.warren_process import CONFIG, WarrenProcess
 from warren.clusters.state import ClusterState
 from warren.config.load import parse
 from warren.demo.behaviours import GROUPS

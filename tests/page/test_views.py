@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.kafka import eventually
 from tests.page.conftest import PATIENCE_MS, Open
 from tests.page.sites import SECRET
+from tests.support.waiting import eventually
 
 expect.set_options(timeout=PATIENCE_MS)
 pytestmark = pytest.mark.timeout(400)  # the first test waits until Spark is up and every group shows its state

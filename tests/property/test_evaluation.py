@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.scenario import commit_rows, head_rows
+from tests.support.scenario import commit_rows, head_rows
 from warren.model import Status
 from warren.rules import evaluation as all_at_once
 from warren.rules.evaluation import ages_s, causes, evaluate, row_policy

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.scenario import commit_table, head_table
+from tests.support.scenario import commit_table, head_table
 from warren.clusters.state import ClusterState
 from warren.config.model import Metrics as Settings
 from warren.rules.rule import Settings as RuleSettings

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.history_world import GROUPS, TOPICS, World
+from tests.support.history_world import GROUPS, TOPICS, World
 from warren.history.keyframes import WHERE
 from warren.replay.kernel import Shard, replay
 

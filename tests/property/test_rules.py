@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import model
+from tests.support import model
 from tests.unit.test_rules import windows_of
 from warren.model import Status
 from warren.rules.rule import Settings

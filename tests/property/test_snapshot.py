@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.property.test_windows import PARTITIONS, Commit, apply, histories, limits
-from tests.scenario import GROUP, TOPIC, commit_table, head_rows, head_table
+from tests.support.scenario import GROUP, TOPIC, commit_table, head_rows, head_table
 from warren.clusters import ledger_file
 from warren.clusters.snapshots import SnapshotReader, SnapshotWriter
 from warren.clusters.state import ClusterState

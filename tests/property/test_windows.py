@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests import model
-from tests.scenario import GROUP, TOPIC, commit_rows, head_rows
+from tests.support import model
+from tests.support.scenario import GROUP, TOPIC, commit_rows, head_rows
 from warren.windows.fold import still_seen
 from warren.windows.store import Limits, Windows
 

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests import model
 from tests.property.test_snapshot import CONSUMERS, saved_and_restored
-from tests.scenario import commit_rows
+from tests.support import model
+from tests.support.scenario import commit_rows
 from tests.unit.test_folding import commit_value
 from warren.clusters import ledger_file
 from warren.clusters.state import ClusterState

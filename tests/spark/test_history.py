@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.history_world import GROUPS, JUDGING, T0_MS, TOPICS
-from tests.scenario import commit_table, head_table
+from tests.support.history_world import GROUPS, JUDGING, T0_MS, TOPICS
+from tests.support.scenario import commit_table, head_table
 from warren.clusters.state import ClusterState
 from warren.errors import HistoryError
 from warren.history.courses import Where, offsets_course_of

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.capacity_world import HOUR_S, CapacityWorld, always, daily_peak, write_history
-from tests.history_world import T0_MS, World
+from tests.support.capacity_world import HOUR_S, CapacityWorld, always, daily_peak, write_history
+from tests.support.history_world import T0_MS, World
 from warren.capacity.findings import FindingKind
 from warren.capacity.plan import make_plan
 from warren.capacity.rates import Wanted

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from tests.kafka import eventually
+from tests.support.waiting import eventually
 from warren.embedded.broker import Broker, free_port
 from warren.pipeline.queries import QueryPlan, QueryState, SupervisedQuery, cause_of
 from warren.sources.heads import HeadsOptions, HeadsSource

@@ -11,10 +11,10 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import SparkSession
 
-from tests.kafka import Cluster
-from tests.receivers.web_server import Reply, WebServer, web_server
-from tests.servers import InfluxDB
-from tests.servers.influxdb import DATABASE, PASSWORD, USER
+from tests.support.kafka import Cluster
+from tests.support.receivers.web_server import Reply, WebServer, web_server
+from tests.support.servers import InfluxDB
+from tests.support.servers.influxdb import DATABASE, PASSWORD, USER
 from tests.unit.test_sink_texts import CLUSTER_ROW, PROCESS_ROW, batch, group_row, health_batch, partition_row
 from warren.embedded.broker import Broker
 from warren.pipeline.queries import cause_of

@@ -12,7 +12,8 @@ import pytest
 from confluent_kafka import Producer, TopicCollection, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.kafka import Cluster, eventually, unique
+from tests.support.kafka import Cluster, unique
+from tests.support.waiting import eventually
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.keys import encode_offset_key
 from warren.embedded.broker import Broker

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.running import TOKEN, Command, Running, Said, running_warren
+from tests.support.running import TOKEN, Command, Running, Said, running_warren
 from warren.cli import main
 from warren.config.model import Security
 from warren.serve.access import hash_token

@@ -9,7 +9,7 @@ import pytest
 
 from tests.golden.files import FILES, site_of
 from tests.golden.sites import listening
-from tests.wire import cases_of
+from tests.support.wire import cases_of
 from warren.serve.protocol import plain_get
 from warren.serve.router import decode_path
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.scenario import commit_table, head_table
+from tests.support.scenario import commit_table, head_table
 from warren.clusters.state import ClusterState
 from warren.rules.rule import Settings
 from warren.windows.store import Limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.scenario import commit_table, head_table
+from tests.support.scenario import commit_table, head_table
 from warren.clusters.state import ClusterState
 from warren.rules.clock import ClockSkew
 from warren.rules.rule import Settings

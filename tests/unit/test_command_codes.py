@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.running import Command
+from tests.support.running import Command
 from warren.commands import doctor
 from warren.commands.past import cluster_of, write_report
 from warren.errors import HistoryError, SetupError

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.running import Command
+from tests.support.running import Command
 from warren.pipeline.environment import Packed
 from warren.serve.access import hash_token
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from tests.running import Command, listening
+from tests.support.running import Command, listening
 from tests.unit.test_walk import Terminal
 from warren.commands import show
 

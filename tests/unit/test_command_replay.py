@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkRuntimeError, PythonException
 
-from tests.running import Command, Said
+from tests.support.running import Command, Said
 from warren.commands import past
 from warren.errors import HistoryError
 from warren.history.reader import Span

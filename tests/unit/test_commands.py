@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tests.running import TOKEN, Command, Running, listening
+from tests.support.running import TOKEN, Command, Running, listening
 from tests.unit.test_v1 import iso, ms
 from tests.unit.test_v1_alerts import NOW_S
 from tests.unit.test_walk import Terminal

@@ -20,7 +20,7 @@ from dashboards.frame import has_enough, make
 from dashboards.layout import WARREN
 from dashboards.looks import COLOURS
 from dashboards.source import Source
-from tests.grafana import dashboards, panels, targets
+from tests.support.grafana import dashboards, panels, targets
 from warren.sinks.health_points import CLUSTER_FIELDS, PROCESS_FIELDS
 
 ROOT = Path(__file__).parents[2]

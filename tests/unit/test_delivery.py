@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from tests.receivers.samples import CLOSED, MAKERS, OPENED, OTHER, REMINDER, REPORT, SECRETS
-from tests.receivers.web_server import Reply, wait_for, web_server
+from tests.support.receivers.samples import CLOSED, MAKERS, OPENED, OTHER, REMINDER, REPORT, SECRETS
+from tests.support.receivers.web_server import Reply, wait_for, web_server
 from warren.notify.batches import GROUP_BY, Grouping
 from warren.notify.database import Database
 from warren.notify.delivery import Courier, Delivery, Notifier

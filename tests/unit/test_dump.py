@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests import dump
-from tests.dump import Dump, DumpedRecord
+from tests.support import dump
+from tests.support.dump import Dump, DumpedRecord
 from warren.clusters.state import ClusterState
 from warren.rules.rule import Settings
 from warren.sources.folding import BatchProgress, Folder, FoldSettings

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.scenario import classic_group
+from tests.support.scenario import classic_group
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.keys import (
     GroupRecordType,

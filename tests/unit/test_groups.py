@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.scenario import classic_group
+from tests.support.scenario import classic_group
 from warren.codec.consumer_groups import AssignedPartitions, ConsumerCurrent, ConsumerGroup, ConsumerMember
 from warren.codec.group_parts import MemberState, TargetEpoch, TopicPartitions
 from warren.codec.group_records import GroupValue, encode_group_value

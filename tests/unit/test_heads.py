@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from tests.scenario import GROUP, TOPIC, Story, head_rows, head_table
+from tests.support.scenario import GROUP, TOPIC, Story, head_rows, head_table
 from warren.windows.columns import UNKNOWN
 from warren.windows.heads import Heads
 from warren.windows.rows import HEAD_ROWS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.property.test_snapshot import CONSUMERS, saved_and_restored
-from tests.scenario import GROUP, TOPIC, Story, commit_table, head_rows, head_table
+from tests.support.scenario import GROUP, TOPIC, Story, commit_table, head_rows, head_table
 from warren.clusters.state import ClusterState
 from warren.rules.rule import Settings
 from warren.windows.columns import UNKNOWN

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from tests.certificates import Authority, protected
-from tests.wire import parse, read_to_end
+from tests.support.certificates import Authority, protected
+from tests.support.wire import parse, read_to_end
 from warren.config.model import HttpServer, Tls
 from warren.errors import ConfigError, SetupError
 from warren.serve.protocol import HEAD_BYTES

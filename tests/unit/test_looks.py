@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.scenario import commit_table, head_table
+from tests.support.scenario import commit_table, head_table
 from warren.clusters.keeper import Keeper
 from warren.clusters.progress import Polled
 from warren.clusters.state import ClusterState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.scenario import GROUP, TOPIC, Story
+from tests.support.scenario import GROUP, TOPIC, Story
 from warren.rules.marks import MOST_DOUBTS, Doubt, doubts
 from warren.windows.heads import HeadRows
 

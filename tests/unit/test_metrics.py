@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.scenario import commit_table, head_table
+from tests.support.scenario import commit_table, head_table
 from tests.unit.test_v1 import QUERIES, STRANGE, filled_state, ms, new_state
 from warren import __version__
 from warren.clusters.keeper import Keeper

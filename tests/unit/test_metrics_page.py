@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from tests.scenario import commit_table, head_table
+from tests.support.scenario import commit_table, head_table
 from tests.unit.test_metrics import metrics_of, page_of
 from tests.unit.test_v1 import filled_state, ms, new_state
 from warren.serve.metrics.columns import FAMILIES

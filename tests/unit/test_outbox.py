@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from tests.receivers.samples import CLOSED, OPENED, OTHER, REMINDER, REPORT, WILD, WORSENED
+from tests.support.receivers.samples import CLOSED, OPENED, OTHER, REMINDER, REPORT, WILD, WORSENED
 from warren.errors import SetupError
 from warren.notify.database import Database
 from warren.notify.events import Event
@@ -195,7 +195,7 @@ def test_everything_is_there_after_a_restart(path: Path) -> None:
 
 def test_everything_is_there_after_a_kill(path: Path) -> None:
     program = (
-        "import os, signal, sys; from pathlib import Path; from tests.receivers.samples import OPENED\n"
+        "import os, signal, sys; from pathlib import Path; from tests.support.receivers.samples import OPENED\n"
         "from warren.notify.database import Database; from warren.notify.outbox import Outbox\n"
         f"Outbox(Database(Path(sys.argv[1]))).put('chat', OPENED, {NOW_MS})\n"
         "os.kill(os.getpid(), signal.SIGKILL)"

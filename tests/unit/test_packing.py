@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.scenario import commit_rows, head_rows
+from tests.support.scenario import commit_rows, head_rows
 from warren.windows import columns
 from warren.windows.columns import TILE_ROWS, Column
 from warren.windows.labels import Labels, Owner, Owners

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs import PROMETHEUS, TELEGRAF, Program, provide
+from tests.support.programs import PROMETHEUS, TELEGRAF, Program, provide
 from warren.errors import SetupError
 
 

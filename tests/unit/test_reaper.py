@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenario import commit_table, head_table
+from tests.support.scenario import commit_table, head_table
 from warren.clusters import reaper
 from warren.clusters.reaper import Reaper
 from warren.clusters.state import ClusterState

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import pytest
 from structlog.testing import capture_logs
 
-from tests.receivers.golden import HERE, all_cases, path_of, written
-from tests.receivers.samples import AT_MS, CASES, LONG, MAKERS, OPENED, REPORT, SECRETS
-from tests.receivers.web_server import Reply, web_server
+from tests.support.receivers.golden import HERE, all_cases, path_of, written
+from tests.support.receivers.samples import AT_MS, CASES, LONG, MAKERS, OPENED, REPORT, SECRETS
+from tests.support.receivers.web_server import Reply, web_server
 from warren.embedded.broker import free_port
 from warren.notify.events import Event
 from warren.notify.receivers.contract import DELIVERED, Outcome, Result

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.certificates import Authority
-from tests.receivers import mail_server as mail_server_module
-from tests.receivers.mail_server import Mail, mail_server
-from tests.receivers.samples import AT_MS, CLOSED, OPENED
+from tests.support.certificates import Authority
+from tests.support.receivers import mail_server as mail_server_module
+from tests.support.receivers.mail_server import Mail, mail_server
+from tests.support.receivers.samples import AT_MS, CLOSED, OPENED
 from warren.embedded.broker import free_port
 from warren.errors import ConfigError, UnsendableError
 from warren.notify.events import Event

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.certificates import Authority
-from tests.kafka import eventually
-from tests.receivers.samples import AT_MS, CLOSED, OPENED
-from tests.receivers.web_server import Asked, Reply, WebServer, web_server
+from tests.support.certificates import Authority
+from tests.support.receivers.samples import AT_MS, CLOSED, OPENED
+from tests.support.receivers.web_server import Asked, Reply, WebServer, web_server
+from tests.support.waiting import eventually
 from warren.errors import ConfigError, WarrenError
 from warren.notify.receivers.burrow_http import Http, HttpCall, HttpSettings
 from warren.notify.receivers.contract import DELIVERED, Outcome, Result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.receivers.samples import AT_MS, CLOSED, LONG, OPENED, OTHER, REMINDER, REPORT, WILD, WORSENED
+from tests.support.receivers.samples import AT_MS, CLOSED, LONG, OPENED, OTHER, REMINDER, REPORT, WILD, WORSENED
 from warren.model import Status
 from warren.notify import words
 from warren.notify.events import Event

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.scenario import commit_table, head_table
+from tests.support.scenario import commit_table, head_table
 from warren.app import App
 from warren.clusters.state import ClusterState
 from warren.config.load import parse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests import model
+from tests.support import model
 from warren.model import Status
 from warren.rules.insight import LogFacts
 from warren.rules.rule import Settings

@@ -10,7 +10,7 @@ import structlog
 from starlette.testclient import TestClient
 
 from tests.golden.sites import CONFIGS, NOW_MS, WRITER, Level, told_state
-from tests.scenario import commit_table
+from tests.support.scenario import commit_table
 from warren.clusters.state import ClusterState
 from warren.config.model import Config
 from warren.serve.access import hash_token

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.kafka import eventually
+from tests.support.waiting import eventually
 from tests.unit.test_sink_texts import batch, partition_row
 from warren.machine.backoff import Backoff
 from warren.sinks import courier

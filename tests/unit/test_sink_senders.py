@@ -17,8 +17,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceResponse,
 )
 
-from tests.certificates import Authority
-from tests.receivers.web_server import Reply, WebServer, web_server
+from tests.support.certificates import Authority
+from tests.support.receivers.web_server import Reply, WebServer, web_server
 from tests.unit.test_sink_texts import batch, group_row, partition_row
 from warren.errors import SinkError
 from warren.sinks.contract import Sender, Sent

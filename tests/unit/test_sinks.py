@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
-from tests.kafka import eventually
+from tests.support.waiting import eventually
 from tests.unit.test_health_points import PROCESS_HEALTH
 from tests.unit.test_v1 import filled_state, ms, new_state
 from warren.clusters.state import ClusterState

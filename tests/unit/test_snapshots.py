@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from tests.scenario import commit_table, head_table
+from tests.support.scenario import commit_table, head_table
 from warren.clusters.keeper import LONGEST_AGE_MS, Keeper
 from warren.clusters.snapshots import VERSION, previous
 from warren.clusters.state import ClusterState

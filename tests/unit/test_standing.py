@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 import structlog
 
-from tests.scenario import commit_table, head_table
+from tests.support.scenario import commit_table, head_table
 from warren.clusters.keeper import Keeper
 from warren.clusters.state import ClusterState
 from warren.clusters.watch import Watch

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tests.scenario import classic_group, commit_table
+from tests.support.scenario import classic_group, commit_table
 from warren import __version__
 from warren.clusters.keeper import Keeper
 from warren.clusters.state import ClusterState

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr, TypeAdapter
 from starlette.testclient import TestClient
 
-from tests.receivers.web_server import web_server
+from tests.support.receivers.web_server import web_server
 from tests.unit.test_v1 import iso, ms, new_state
 from warren.config.load import for_bootstrap
 from warren.config.model import Config, Notifier, Security

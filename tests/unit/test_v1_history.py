@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
-from tests.kafka import eventually
+from tests.support.waiting import eventually
 from tests.unit.test_v1 import filled_state, ms
 from warren.clusters.state import ClusterState
 from warren.config.load import for_bootstrap

@@ -9,7 +9,7 @@ import pytest
 
 from tests.golden.files import FILES, HERE, site_of
 from tests.golden.sites import CONFIGS, listening
-from tests.wire import Case, ask, cases_of, parse, read_to_end
+from tests.support.wire import Case, ask, cases_of, parse, read_to_end
 from warren.serve import gojson
 from warren.serve.answer import JSON, Answer, asgi_headers
 from warren.serve.burrow_api import METRICS

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.running import Command, Running
+from tests.support.running import Command, Running
 from tests.unit.test_v1 import ms
 from warren.commands import show
 from warren.model import Status

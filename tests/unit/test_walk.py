@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.running import Running
+from tests.support.running import Running
 from warren.commands.keys import keys_in
 from warren.commands.walk import Key, Walk
 

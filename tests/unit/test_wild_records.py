@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.scenario import classic_group, commit_table, head_table
+from tests.support.scenario import classic_group, commit_table, head_table
 from warren.clusters.ledger import BEYOND_TOPIC
 from warren.clusters.state import ClusterState
 from warren.codec.commits import OffsetCommit, encode_offset_commit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.scenario import GROUP, TOPIC, Story, commit_rows, head_rows
+from tests.support.scenario import GROUP, TOPIC, Story, commit_rows, head_rows
 from warren.windows.labels import Owner
 from warren.windows.store import GROWN_PARTITIONS, Assignment, Limits, Windows
 

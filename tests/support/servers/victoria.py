@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from tests.programs import VICTORIA_METRICS
-from tests.servers.prometheus import Series, key_of
-from tests.servers.server import Server, with_query
+from tests.support.programs import VICTORIA_METRICS
+from tests.support.servers.prometheus import Series, key_of
+from tests.support.servers.server import Server, with_query
 
 
 class VictoriaMetrics(Server):

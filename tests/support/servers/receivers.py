@@ -12,13 +12,13 @@ from typing import Any
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
-from tests.kafka import Cluster
-from tests.programs import INFLUXDB_18
-from tests.servers.collector import Collector
-from tests.servers.influxdb import DATABASE, PASSWORD, USER, InfluxDB
-from tests.servers.opensearch import OpenSearch
-from tests.servers.prometheus import Prometheus, Series
-from tests.servers.victoria import VictoriaMetrics
+from tests.support.kafka import Cluster
+from tests.support.programs import INFLUXDB_18
+from tests.support.servers.collector import Collector
+from tests.support.servers.influxdb import DATABASE, PASSWORD, USER, InfluxDB
+from tests.support.servers.opensearch import OpenSearch
+from tests.support.servers.prometheus import Prometheus, Series
+from tests.support.servers.victoria import VictoriaMetrics
 from warren.embedded.broker import Broker, free_port
 
 INTERVAL_S = 2

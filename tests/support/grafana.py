@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SHIPPED = Path(__file__).parents[1] / "src" / "warren" / "dashboards" / "grafana"
+SHIPPED = Path(__file__).parents[2] / "src" / "warren" / "dashboards" / "grafana"
 ALL: Sequence[str] = ()
 """Chosen: whatever there is."""
 

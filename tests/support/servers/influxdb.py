@@ -6,8 +6,8 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
-from tests.programs import INFLUXDB, INFLUXDB_18, Program
-from tests.servers.server import Server, with_query
+from tests.support.programs import INFLUXDB, INFLUXDB_18, Program
+from tests.support.servers.server import Server, with_query
 from warren.embedded.broker import free_port
 
 USER, PASSWORD = "warren", "cony-burrow-7"

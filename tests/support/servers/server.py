@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from tests.kafka import eventually
-from tests.warren_process import die_with_parent
+from tests.support.waiting import eventually
+from tests.support.warren_process import die_with_parent
 from warren.embedded.broker import free_port
 
 START_SECONDS = 90.0

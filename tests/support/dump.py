@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, TopicPartition
 
-DIRECTORY = Path(__file__).parent / "data"
+DIRECTORY = Path(__file__).parents[1] / "data"
 OFFSETS_TOPIC = "__consumer_offsets"
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import psutil
 import pyspark
 
-from tests.kafka import eventually
-from tests.warren_process import die_with_parent
+from tests.support.waiting import eventually
+from tests.support.warren_process import die_with_parent
 from warren.embedded.broker import free_port
 from warren.machine.java import find_java
 

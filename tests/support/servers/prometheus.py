@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.programs import PROMETHEUS
-from tests.servers.server import Server, with_query
+from tests.support.programs import PROMETHEUS
+from tests.support.servers.server import Server, with_query
 
 Key = tuple[tuple[str, str], ...]
 Series = dict[Key, dict[int, float]]

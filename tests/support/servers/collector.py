@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from tests.programs import OTEL_COLLECTOR
-from tests.servers.prometheus import Series, key_of
-from tests.servers.server import Server
+from tests.support.programs import OTEL_COLLECTOR
+from tests.support.servers.prometheus import Series, key_of
+from tests.support.servers.server import Server
 
 CONFIG = """
 receivers:

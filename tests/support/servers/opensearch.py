@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.java_clients import SOURCES, java_with_compiler
-from tests.programs import JARS
-from tests.servers.server import Server
+from tests.support.java_clients import SOURCES, java_with_compiler
+from tests.support.programs import JARS
+from tests.support.servers.server import Server
 from warren.embedded.jars import fetch_jars
 
 JVM_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

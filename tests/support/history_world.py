@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tests.scenario import classic_group, commit_table, head_table
+from tests.support.scenario import classic_group, commit_table, head_table
 from warren.clusters.keeper import Keeper
 from warren.clusters.state import ClusterState
 from warren.codec.keys import encode_group_key

@@ -1,4 +1,4 @@
-"""Whole messages of every ready-made receiver; `python -m tests.receivers.golden` writes them anew."""
+"""Whole messages of every ready-made receiver; `python -m tests.support.receivers.golden` writes them anew."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.receivers.samples import AT_MS, CASES, MAKERS
+from tests.support.receivers.samples import AT_MS, CASES, MAKERS
 from warren.notify.events import Event
 from warren.notify.receivers.kafka import Kafka, KafkaSettings
 from warren.webclient.client import DEFAULTS
 
-HERE = Path(__file__).parent.parent / "golden" / "receivers"
+HERE = Path(__file__).parents[2] / "golden" / "receivers"
 FORM = "application/x-www-form-urlencoded"
 
 

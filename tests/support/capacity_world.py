@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
-from tests.history_world import T0_MS
+from tests.support.history_world import T0_MS
 from warren.history.spool import Spool
 from warren.history.tables import TABLES, Kind
 from warren.history.writer import HistoryWriter

@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable
-from typing import Literal, TypeVar
+from typing import Literal
 
 from confluent_kafka import (
     Consumer,
@@ -19,11 +18,9 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
+from tests.support.waiting import eventually
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.keys import encode_offset_key, offsets_partition
-
-T = TypeVar("T")
-
 
 OFFSETS_PARTITIONS = 50
 POISONED = 0
@@ -35,17 +32,6 @@ def unique(name: str) -> str:
     while offsets_partition(made := f"{name}-{uuid.uuid4().hex[:8]}", OFFSETS_PARTITIONS) == POISONED:
         pass
     return made
-
-
-def eventually(condition: Callable[[], T], deadline_s: float = 60.0) -> T:
-    """Wait until the condition holds; its last answer, or an assertion error with it."""
-    end = time.monotonic() + deadline_s
-    while True:
-        answer = condition()
-        if answer:
-            return answer
-        assert time.monotonic() < end, f"not within {deadline_s} s: {answer!r}"
-        time.sleep(0.1)
 
 
 class Cluster:

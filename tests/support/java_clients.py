@@ -17,12 +17,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NoReturn, Self
 
-from tests.kafka import eventually
+from tests.support.waiting import eventually
 from warren.embedded.jars import fetch_jars, fetch_kafka
 from warren.errors import SetupError
 from warren.machine.java import find_java
 
-SOURCES = Path(__file__).parent / "java"
+SOURCES = Path(__file__).parents[1] / "java"
 VERSION = "4.3.1"  # of the clients; they speak to older brokers too
 JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=WARN")
 START_SECONDS = 60.0

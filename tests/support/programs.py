@@ -113,7 +113,7 @@ def _build_collector(target: Path) -> None:
     go = _tool("go", "The Collector cannot be built: there is no `go`.", "Install Go 1.26 or newer.")
     with tempfile.TemporaryDirectory() as scratch:
         (Path(scratch) / "go.mod").write_text(COLLECTOR_GO_MOD)
-        shutil.copy(Path(__file__).parent / "go" / "collector.go", scratch)
+        shutil.copy(Path(__file__).parents[1] / "go" / "collector.go", scratch)
         flags = ["-trimpath", "-ldflags", f"-s -w -X main.version={COLLECTOR_VERSION}"]
         environment = {**os.environ, "GOFLAGS": "-mod=mod -buildvcs=false", "GOWORK": "off"}
         command = [go, "build", *flags, "-o", f"{target}/usr/bin/otel-collector", "."]
@@ -264,7 +264,7 @@ PROGRAMS = {
 }
 
 
-JARS = {"opensearch": Path(__file__).parent / "java" / "opensearch-2.19.0.txt"}
+JARS = {"opensearch": Path(__file__).parents[1] / "java" / "opensearch-2.19.0.txt"}
 """Programs that are nothing but jars; what starts them is in `tests/java`."""
 
 

@@ -14,7 +14,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tests.kafka import eventually
+from tests.support.waiting import eventually
 from warren.embedded.broker import free_port
 
 PR_SET_PDEATHSIG = 1

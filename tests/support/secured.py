@@ -24,7 +24,7 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from tests.certificates import Authority
+from tests.support.certificates import Authority
 from warren.embedded.broker import HOST, Broker, free_port
 
 PLAIN_PASSWORD, SCRAM_PASSWORD, TOKEN_SECRET = "plain-s3cret", "scram-s3cret", "token-s3cret"
