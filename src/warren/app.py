@@ -13,7 +13,6 @@ import structlog
 
 from warren.clusters.keeper import Keeper
 from warren.clusters.marks import Look
-from warren.clusters.progress import STALE_AFTER_MS
 from warren.clusters.reaper import Reaper
 from warren.clusters.state import HEADS, ClusterState
 from warren.clusters.watch import Watch
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-LOOK_INTERVAL_S = 10.0
 STOP_QUERIES_S = 10.0
 RENEW_S = 10.0
 MISSED_OBSERVATIONS = 3
@@ -80,7 +78,8 @@ class App:
         self.alerts = Alerts(config, self.clusters, home, now_ms)
         self.sinks = Sinks(config, self.clusters, home, now_ms, self._process_health)
         self._watch = Watch(self.clusters, config.warren.evaluate_interval, now_ms)
-        self._look = Look(self.clusters, lambda name: _client(self.config, name), LOOK_INTERVAL_S)
+        probe_interval_s = config.warren.log_probe_interval
+        self._look = Look(self.clusters, lambda name: _client(self.config, name), probe_interval_s)
         self._reaper = Reaper(self.clusters, lambda: self.config, now_ms)
         self._renewals = Periodic("certificates", RENEW_S, self._renew_certificates)
         self.listeners = [HttpListener(one, config.tls.get(one.tls.lower())) for one in config.listeners.values()]
@@ -230,7 +229,8 @@ class App:
         for plan in self._plans(cluster):
             if self._stopping.is_set():
                 return
-            query = SupervisedQuery(self._spark, plan, self._home / "checkpoints", self.config.warren.trigger)
+            of = self.config.warren
+            query = SupervisedQuery(self._spark, plan, self._home / "checkpoints", of.trigger, of.retry_max)
             self._queries.setdefault(cluster, []).append(query)
             query.start()
 
@@ -247,7 +247,8 @@ def _cluster_state(config: Config, name: str) -> ClusterState:
         for module, one in config.consumer.items()
         if one.cluster == name and one.class_name == "kafka"
     }
-    stale_after_ms = max(STALE_AFTER_MS, MISSED_OBSERVATIONS * config.cluster[name].offset_refresh * 1000)
+    missed_s = MISSED_OBSERVATIONS * config.cluster[name].offset_refresh
+    stale_after_ms = int(max(config.warren.stale_after, missed_s) * 1000)
     return ClusterState(
         name,
         judging.limits,

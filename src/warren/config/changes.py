@@ -47,9 +47,14 @@ def _later(old: Config, new: Config) -> list[str]:
         "logging": (old.logging.model_dump(include=files), new.logging.model_dump(include=files)),
         "httpserver": (old.httpserver, new.httpserver),
         "zookeeper": (old.zookeeper, new.zookeeper),
-        "alerts.leader": (old.alerts.leader, new.alerts.leader),
+        "alerts.leader": (_leader(old), _leader(new)),
         "warren": (old.warren, new.warren),
         "spark": (old.spark, new.spark),
         "history": (old.history, new.history),
     }
     return [name for name, (before, after) in parts.items() if before != after]
+
+
+def _leader(config: Config) -> tuple[object, ...]:
+    of = config.alerts
+    return of.leader, of.leader_cluster, of.leader_session

@@ -282,6 +282,7 @@ class Alerts(Section):
         "auto", "how several Warrens agree on the one that sends; auto: zookeeper if [zookeeper] has servers, else none"
     )
     leader_cluster: str = key("", "kafka: name of a [cluster.NAME]; empty: the first")
+    leader_session: Seconds = key(8, "kafka: seconds of silence after which a leader loses its leadership")
     keep_incidents: Seconds = key(30 * 86_400, "seconds that incidents are kept after their end")
 
 
@@ -399,6 +400,9 @@ class Warren(Section):
     max_records: int = key(2_000_000, "records of the offsets topic in one batch at most", ge=1_000)
     snapshot_interval: float = key(30.0, "seconds between two snapshots", gt=0)
     evaluate_interval: float = key(5.0, "seconds between two evaluations of all groups", gt=0)
+    stale_after: float = key(30.0, "seconds without news of a partition after which its groups are stale", gt=0)
+    log_probe_interval: float = key(10.0, "seconds between two probes for transaction markers behind a small lag", gt=0)
+    retry_max: float = key(30.0, "longest wait in seconds before a failed query restarts", ge=1)
 
 
 class Config(Section):

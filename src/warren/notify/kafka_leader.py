@@ -20,7 +20,7 @@ GROUP = "warren-leader"
 TOPIC = "__consumer_offsets"
 FIRST = 0
 SESSION_S = 8.0
-HEARTBEAT_S = 2.0
+HEARTBEATS_A_SESSION = 4
 POLL_S = 0.5
 LEADING = "leading"
 
@@ -28,20 +28,21 @@ LEADING = "leading"
 class KafkaLeader:
     """Stands for leadership in a thread of its own."""
 
-    def __init__(self, client: ClientConfig, group: str = GROUP) -> None:
+    def __init__(self, client: ClientConfig, group: str = GROUP, session_s: float = SESSION_S) -> None:
         self._group = group
+        self._heartbeat_s = session_s / HEARTBEATS_A_SESSION
         self._config = {
             **library_settings(client),
             "group.id": group,
-            "session.timeout.ms": int(SESSION_S * 1000),
-            "heartbeat.interval.ms": int(HEARTBEAT_S * 1000),
+            "session.timeout.ms": int(session_s * 1000),
+            "heartbeat.interval.ms": int(self._heartbeat_s * 1000),
             "max.poll.interval.ms": 60_000,
             "enable.auto.commit": False,
             "auto.offset.reset": "latest",
             "partition.assignment.strategy": "range",
             "log_level": 0,
         }
-        self._lease = Lease(SESSION_S)
+        self._lease = Lease(session_s)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="leader", daemon=True)
         self.says = "waiting for the brokers"
@@ -68,7 +69,7 @@ class KafkaLeader:
                 self._stand()
             except KafkaException as error:
                 log.warning("leadership could not be asked for", error=error.args[0].str())
-                self._stop.wait(HEARTBEAT_S)
+                self._stop.wait(self._heartbeat_s)
             self._lease.give_up()
 
     def _stand(self) -> None:

@@ -54,4 +54,5 @@ def make_leader(config: Config) -> Leader:
     from warren.notify.kafka_leader import KafkaLeader
 
     cluster = config.cluster[config.alerts.leader_cluster.lower() or next(iter(config.cluster))]
-    return KafkaLeader(client_settings(config, cluster.servers, cluster.client_profile))
+    client = client_settings(config, cluster.servers, cluster.client_profile)
+    return KafkaLeader(client, session_s=config.alerts.leader_session)

@@ -30,7 +30,7 @@ from warren.machine.memory import give_back
 
 log = structlog.get_logger()
 
-BACKOFF = Backoff(1.0, 30.0)
+FIRST_RETRY_S, LONGEST_RETRY_S = 1.0, 30.0
 JOIN_S = 2.0
 TICK_S = 0.1
 HEALTHY_AFTER_S = 60.0
@@ -86,13 +86,21 @@ class QueryHealth:
 class SupervisedQuery:
     """Runs a query in a thread of its own until it is told to stop."""
 
-    def __init__(self, spark: SparkSession, plan: QueryPlan, checkpoints: Path, trigger_s: float) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: QueryPlan,
+        checkpoints: Path,
+        trigger_s: float,
+        longest_retry_s: float = LONGEST_RETRY_S,
+    ) -> None:
         self.name = plan.name
         self.health = QueryHealth()
         self._spark = spark
         self._plan = plan
         self._checkpoint = checkpoints / plan.name
         self._trigger_s = trigger_s
+        self._backoff = Backoff(FIRST_RETRY_S, longest_retry_s)
         self._stop = threading.Event()
         self._has_batch = threading.Event()
         self._query: StreamingQuery | None = None
@@ -125,7 +133,7 @@ class SupervisedQuery:
             if self._stop.is_set():
                 return
             failures = 1 if time.monotonic() - started_s > HEALTHY_AFTER_S else failures + 1
-            wait_s = BACKOFF.wait_s(failures, random.random())
+            wait_s = self._backoff.wait_s(failures, random.random())
             self._note_failure(error, wait_s)
             self._stop.wait(wait_s)
 
