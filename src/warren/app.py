@@ -56,9 +56,14 @@ def now_ms() -> int:
 
 
 class App:
-    """A running Warren. `start` returns when HTTP answers; Spark comes up behind it."""
+    """A running Warren. `start` returns when HTTP answers; Spark comes up behind it.
 
-    def __init__(self, config: Config, home: Path, level: LogLevel | None = None) -> None:
+    With a `spark` session of the caller's, Warren starts none of its own, and leaves that one running when it stops.
+    """
+
+    def __init__(
+        self, config: Config, home: Path, level: LogLevel | None = None, spark: SparkSession | None = None
+    ) -> None:
         self.config = config
         self.level = level or LogLevel()
         self.clusters = {name: _cluster_state(config, name) for name in config.cluster}
@@ -68,6 +73,7 @@ class App:
         self.failure: WarrenError | None = None
         """What kept Spark from starting."""
         self._home = home
+        self._callers_spark = spark
         self._spark: SparkSession | None = None
         self._stopping = threading.Event()
         self.finished = threading.Event()
@@ -123,7 +129,7 @@ class App:
         self._renewals.stop()
         self._keeper.stop()
         self.history.stop()
-        if self._spark is not None:
+        if self._spark is not None and self._spark is not self._callers_spark:
             from warren.pipeline.session import stop_session
 
             stop_session(self._spark)
@@ -200,25 +206,29 @@ class App:
 
     def _start_pipeline(self) -> None:
         from warren.pipeline.queries import cause_of
-        from warren.pipeline.session import LOCAL, local_master, start_session
 
-        settings, master = self.config.spark.settings, self.config.spark.master
-        if master == LOCAL:
-            master = local_master(len(self.clusters), len(self.config.sink))
         try:
-            more = {name: one.get_secret_value() for name, one in settings.items()}
-            self._spark = start_session(master, self._home, more, self.config.spark.environment)
+            self._spark = self._callers_spark or self._start_spark()
         except Exception as error:  # whatever it is: without Spark there is nothing to run for
             spark_failed = SetupError(f"Spark did not start: {cause_of(error)}")
             self.failure = error if isinstance(error, WarrenError) else spark_failed
             self.finished.set()
             return
-        log.info("Spark is up", version=self._spark.version, master=master)
+        log.info("Spark is up", version=self._spark.version, master=self._spark.sparkContext.master)
         self.history.open(self._spark)
         with self._changing:
             for name in self.clusters:
                 self._start_queries(name)
             self.sinks.start(self._spark)
+
+    def _start_spark(self) -> SparkSession:
+        from warren.pipeline.session import LOCAL, local_master, start_session
+
+        settings, master = self.config.spark.settings, self.config.spark.master
+        if master == LOCAL:
+            master = local_master(len(self.clusters), len(self.config.sink))
+        more = {name: one.get_secret_value() for name, one in settings.items()}
+        return start_session(master, self._home, more, self.config.spark.environment)
 
     def _start_queries(self, cluster: str) -> None:
         from warren.pipeline.queries import SupervisedQuery
