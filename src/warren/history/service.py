@@ -23,7 +23,7 @@ from warren.clusters.state import ClusterState
 from warren.errors import HistoryError, WarrenError
 from warren.history.journal import Journal
 from warren.history.scribe import Scribe
-from warren.history.spool import Spool, spool_files
+from warren.history.spool import Spool, SpoolFormatError, spool_files
 from warren.machine.names import file_name
 from warren.machine.periodic import Periodic
 
@@ -322,7 +322,11 @@ class History:
             if not path.exists():
                 return  # another thread was quicker
             now_ms = self._now_ms()
-            self.health.commits += writer.take_in(cluster, path, now_ms=now_ms)
+            try:
+                self.health.commits += writer.take_in(cluster, path, now_ms=now_ms)
+            except SpoolFormatError as error:
+                _set_aside(path, error)
+                return
             path.unlink()
             self.health.flushed_ms = now_ms
             self.health.files = writer.file_count
@@ -349,3 +353,9 @@ class History:
 
     def _directory(self, cluster: str) -> Path:
         return self._home / file_name(cluster)
+
+
+def _set_aside(path: Path, error: SpoolFormatError) -> None:
+    """Keep a file that cannot be read under another name, so that it does not hold up those after it."""
+    kept = path.rename(path.with_suffix(".unreadable"))
+    log.error("history spool set aside", path=str(kept), error=str(error))

@@ -18,12 +18,17 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
+from warren.errors import HistoryError
 from warren.packing import packed, unpacked
 
 RECORD = struct.Struct(">4sQI")
 TABLE = struct.Struct(">BQ")
 MAGIC = b"WHR2"
 _NAME = re.compile(r"(\d+)-(\d+)\.spool")
+
+
+class SpoolFormatError(HistoryError):
+    """A spool file is of a format that this Warren does not read."""
 
 
 class Spool:
@@ -116,7 +121,7 @@ def spool_files(directory: Path) -> list[Path]:
 
 
 def tables_of(path: Path) -> dict[str, pa.Table]:
-    """Everything in a spool file, by table."""
+    """Everything in a spool file, by table; `SpoolFormatError` for a file of another format."""
     parts: dict[str, list[pa.Table]] = {}
     for page in _pages(path):
         for name, table in _tables(page):
@@ -126,12 +131,22 @@ def tables_of(path: Path) -> dict[str, pa.Table]:
 
 def _pages(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
+        _check_format(path, file)
         while len(head := file.read(RECORD.size)) == RECORD.size:
             magic, page_bytes, checksum = RECORD.unpack(head)
             page = file.read(page_bytes) if magic == MAGIC else b""
             if magic != MAGIC or len(page) < page_bytes or zlib.crc32(page) != checksum:
                 return  # from here on it was not written to its end
             yield page
+
+
+def _check_format(path: Path, file: BinaryIO) -> None:
+    """A file of another format must not look like one that was cut off: whoever read nothing would remove it."""
+    found = file.read(len(MAGIC))
+    file.seek(0)
+    if len(found) == len(MAGIC) and found != MAGIC:
+        message = f"The history spool {path} has the format {found!r}, this Warren reads {MAGIC!r}."
+        raise SpoolFormatError(message, hint="Let the Warren that wrote it take it into the history.")
 
 
 def _tables(page: bytes) -> Iterator[tuple[str, pa.Table]]:
