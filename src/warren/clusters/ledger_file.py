@@ -75,7 +75,18 @@ def _all_the_rest(ledger: Ledger) -> dict[str, pa.Table]:
 
 
 def restore_ledger(ledger: Ledger, file: SnapshotReader) -> None:
-    """Become what was written down, in the same order; the ledger must be new."""
+    """Become what was written down, in the same order; the ledger must be new.
+
+    `SnapshotError` for a file whose tables are not those of its version.
+    """
+    try:
+        _restore(ledger, file)
+    except KeyError as error:
+        message = f"Its tables do not fit its version {file.header.version}: there is no column {error}."
+        raise SnapshotError(message) from error
+
+
+def _restore(ledger: Ledger, file: SnapshotReader) -> None:
     limits = ledger.windows.limits
     windows, rings = Windows(limits), Rings(file.header.intervals, limits.min_distance_ms)
     for batch in file.batches():
