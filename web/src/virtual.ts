@@ -14,11 +14,32 @@ export function visibleRange(scrollTop: number, height: number, rowHeight: numbe
   return { first: Math.min(first, Math.max(0, end)), end: Math.max(0, end) };
 }
 
+/** The rows to ask for. */
+export interface Page {
+  offset: number;
+  limit: number;
+}
+
 /** The page of rows to ask for, so that small steps of scrolling ask for the same one again. */
-export function pageFor(range: Range, step = 50): { offset: number; limit: number } {
+export function pageFor(range: Range, step = 50): Page {
   const offset = Math.floor(range.first / step) * step;
   const end = Math.max(Math.ceil(range.end / step) * step, offset + step);
   return { offset, limit: end - offset };
+}
+
+/** The page for a range; the very same object while it stays the same, so that nothing is drawn again for it. */
+export function pageAfter(page: Page, range: Range): Page {
+  const next = pageFor(range);
+  return next.offset === page.offset && next.limit === page.limit ? page : next;
+}
+
+/** Remember what was made for each row, so that scrolling makes only the rows that come into view. */
+export function remembered<T>(make: (row: number) => T): (row: number) => T {
+  const made = new Map<number, T>();
+  return (row) => {
+    if (!made.has(row)) made.set(row, make(row));
+    return made.get(row) as T;
+  };
 }
 
 /** Where to scroll so that a row can be seen, as little as possible. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { movedBy, OVERSCAN, pageFor, placeOf, scrollTo, visibleRange } from "../src/virtual";
+import { movedBy, OVERSCAN, pageAfter, pageFor, placeOf, remembered, scrollTo, visibleRange } from "../src/virtual";
 
 describe("rows that can be seen", () => {
   it("begin with the first", () => expect(visibleRange(0, 500, 50, 5_000)).toEqual({ first: 0, end: 10 + OVERSCAN }));
@@ -20,6 +20,22 @@ describe("the page that is asked for", () => {
   it("covers all rows that can be seen", () =>
     expect(pageFor({ first: 990, end: 1_020 })).toEqual({ offset: 950, limit: 100 }));
   it("is never empty", () => expect(pageFor({ first: 0, end: 0 })).toEqual({ offset: 0, limit: 50 }));
+});
+
+describe("the page after scrolling", () => {
+  const page = pageFor({ first: 3, end: 30 });
+  it("is the same object while it stays the same", () => expect(pageAfter(page, { first: 20, end: 47 })).toBe(page));
+  it("is another one further down", () =>
+    expect(pageAfter(page, { first: 60, end: 90 })).toEqual({ offset: 50, limit: 50 }));
+});
+
+describe("what is remembered of rows", () => {
+  it("is made once for each", () => {
+    const made: number[] = [];
+    const row = remembered((index) => made.push(index));
+    for (const index of [1, 2, 1, 2]) row(index);
+    expect(made).toEqual([1, 2]);
+  });
 });
 
 describe("keys", () => {

@@ -1,7 +1,7 @@
 /** All groups of a cluster: found, sorted and opened without waiting, however many they are. */
 
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { apiPath } from "../api";
 import { records } from "../format";
 import { shownStatus } from "../lag";
@@ -27,7 +27,7 @@ import {
   type GroupFilter,
   type Sort,
 } from "../urls";
-import { pageFor, type Range } from "../virtual";
+import { pageAfter, pageFor, remembered, type Page, type Range } from "../virtual";
 
 const ROW_PX = 52;
 
@@ -35,8 +35,7 @@ export function GroupsView({ cluster, clusters }: { cluster: string; clusters: s
   const words = useWords();
   const { query } = usePlace();
   const filter = parseFilter(query);
-  const [range, setRange] = useState<Range>({ first: 0, end: 30 });
-  const page = pageFor(range);
+  const [page, setPage] = useState<Page>(pageFor({ first: 0, end: 30 }));
   const path = groupsPath(cluster, filter, page);
   const live = useLive<GroupList>(path);
   const change = (next: GroupFilter) => keep(filterQuery(next));
@@ -72,7 +71,7 @@ export function GroupsView({ cluster, clusters }: { cluster: string; clusters: s
               isOld={isOld}
               filter={filter}
               onChange={change}
-              onRange={setRange}
+              onRange={(range) => setPage((before) => pageAfter(before, range))}
             />
           )
         }
@@ -197,7 +196,7 @@ function Table({ cluster, list, offset, isOld, filter, onChange, onRange }: Tabl
       ...sorting("partition_count"),
     },
   ];
-  const cells = (index: number) => {
+  const makeCells = (index: number) => {
     const one = list.groups[index - offset];
     if (one === undefined) return null;
     const status = shownStatus(one);
@@ -223,6 +222,7 @@ function Table({ cluster, list, offset, isOld, filter, onChange, onRange }: Tabl
       <Records value={one.partition_count} />,
     ];
   };
+  const cells = useMemo(() => remembered(makeCells), [list, offset, cluster, words]);
   const open = (index: number) => {
     const one = list.groups[index - offset];
     if (one !== undefined) go({ view: "group", cluster, group: one.group });

@@ -13,7 +13,7 @@ import { Rows } from "../ui/rows";
 import { Message, Whole } from "../ui/states";
 import { Records } from "../ui/words";
 import { isSameList, offsetIn } from "../urls";
-import { pageFor, type Range } from "../virtual";
+import { pageAfter, pageFor, type Page } from "../virtual";
 
 const ROW_PX = 36;
 
@@ -21,8 +21,7 @@ export function TopicsView({ cluster, clusters }: { cluster: string; clusters: s
   const words = useWords();
   const { query } = usePlace();
   const name = query.get("name") ?? "";
-  const [range, setRange] = useState<Range>({ first: 0, end: 40 });
-  const page = pageFor(range);
+  const [page, setPage] = useState<Page>(pageFor({ first: 0, end: 40 }));
   const asked = new URLSearchParams({ name, limit: String(page.limit), offset: String(page.offset) });
   const path = `${apiPath("clusters", cluster, "topics")}?${asked}`;
   const live = useLive<TopicList>(path, 5_000);
@@ -67,7 +66,7 @@ export function TopicsView({ cluster, clusters }: { cluster: string; clusters: s
               offset={offset}
               isOld={isOld}
               rowHeight={ROW_PX}
-              onRange={setRange}
+              onRange={(range) => setPage((before) => pageAfter(before, range))}
               cells={(index) => {
                 const one = list.topics[index - offset];
                 if (one === undefined) return null;
