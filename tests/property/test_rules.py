@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import model
-from tests.unit.test_rules import windows_of
+from tests.support.rule_windows import group_windows
 from warren.model import Status
 from warren.rules.rule import Settings
 from warren.rules.rule_sets import judge
@@ -29,7 +29,7 @@ heads = st.lists(st.integers(0, 20), max_size=4)
 def test_columns_judge_as_the_model_does(
     partitions: list[tuple[list[tuple[int, int, int | None]], list[int]]], now_ms: int, allowed: int, minimum: float
 ) -> None:
-    windows = windows_of([entry for entry, _ in partitions], [ends for _, ends in partitions], INTERVALS)
+    windows = group_windows([entry for entry, _ in partitions], [ends for _, ends in partitions], INTERVALS)
     verdicts = judge("burrow", windows, Settings(allowed, minimum), now_ms=now_ms)
 
     assert [Status(status).name for status in verdicts.status.tolist()] == [

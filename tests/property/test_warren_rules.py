@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.test_rules import windows_of
+from tests.support.rule_windows import group_windows
 from warren.rules.rule import STATUS_OF_RULE, Rule, Settings
 from warren.rules.rule_sets import RULE_SETS, judge
 
@@ -106,7 +106,7 @@ def test_columns_judge_as_a_plain_function_does(
 ) -> None:
     verdicts = judge(
         "warren",
-        windows_of([window for window, _, _ in of], [ends for _, ends, _ in of], INTERVALS),
+        group_windows([window for window, _, _ in of], [ends for _, ends, _ in of], INTERVALS),
         Settings(allowed, minimum),
         now_ms=now_ms,
         unread_since_ms=np.array([since for _, _, since in of]),
@@ -121,7 +121,7 @@ def test_columns_judge_as_a_plain_function_does(
 @given(partitions, st.integers(0, 1_000_000), st.integers(1, 100))
 def test_an_even_load_is_never_falling_behind(of: list[tuple[Window, list[int], int]], now_ms: int, lag: int) -> None:
     steady = [[(offset, ms, lag) for offset, ms, _ in window] for window, _, _ in of]
-    verdicts = judge("warren", windows_of(steady, [ends for _, ends, _ in of], INTERVALS), Settings(), now_ms=now_ms)
+    verdicts = judge("warren", group_windows(steady, [ends for _, ends, _ in of], INTERVALS), Settings(), now_ms=now_ms)
 
     assert Rule.CLIMBING not in verdicts.rule.tolist()
 
@@ -130,5 +130,7 @@ def test_an_even_load_is_never_falling_behind(of: list[tuple[Window, list[int], 
 def test_no_rule_set_alarms_where_nothing_is_unread(of: list[tuple[Window, list[int], int]], now_ms: int) -> None:
     read = [[window[-1][0]] if window else [5] for window, _, _ in of]
     for name in RULE_SETS:
-        verdicts = judge(name, windows_of([window for window, _, _ in of], read, INTERVALS), Settings(), now_ms=now_ms)
+        verdicts = judge(
+            name, group_windows([window for window, _, _ in of], read, INTERVALS), Settings(), now_ms=now_ms
+        )
         assert set(verdicts.status.tolist()) == {1}

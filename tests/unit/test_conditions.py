@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.unit.test_rules import parsed, windows_of
+from tests.support.rule_windows import group_windows, parse_window
 from warren.model import Status
 from warren.rules.conditions import conditions_of
 from warren.rules.rule import Rule, Settings
@@ -20,7 +20,8 @@ MINUTE_MS = 60_000
 
 def windows(head: int, window: str = READ_TO_300, **changed: object) -> GroupWindows:
     """One partition that ends at `head`."""
-    return replace(windows_of([parsed(window)], [[head]]), **{key: np.array([one]) for key, one in changed.items()})
+    windows = group_windows([parse_window(window)], [[head]])
+    return replace(windows, **{key: np.array([value]) for key, value in changed.items()})
 
 
 def told(of: GroupWindows, now_ms: int = 40_000) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.unit.test_rules import parsed, windows_of
+from tests.support.rule_windows import group_windows, parse_window
 from warren.model import Status
 from warren.rules.insight import Insight, LogFacts, Threshold, apply_thresholds, first_unread, insight
 from warren.rules.rule import Rule, Settings
@@ -32,7 +32,7 @@ def facts(**known: float) -> LogFacts:
 
 def told(window: str, head: int, now_s: float, clock_skew_s: int = 0, **known: float) -> dict[str, Any]:
     """What is said about one partition."""
-    windows = windows_of([parsed(window)], [[head] if head >= 0 else []])
+    windows = group_windows([parse_window(window)], [[head] if head >= 0 else []])
     found = insight(windows, facts(**known), now_ms=int(now_s * 1000), clock_skew_ms=clock_skew_s * 1000)
     return {name: column.tolist()[0] for name, column in found._asdict().items()}
 
@@ -76,7 +76,7 @@ def test_what_a_history_says_can_be_passed_on() -> None:
     row = np.array([0])
     for end, at_s in [(100, 1000), (120, 1010), (140, 1020), (140, 1030)]:
         history.observe(row, np.array([end]), at_s * 1000)
-    windows = windows_of([parsed("90@1000/10 110@1010/10 130@1015/0")], [[140]])
+    windows = group_windows([parse_window("90@1000/10 110@1010/10 130@1015/0")], [[140]])
     log_start = np.array([40])
     log = LogFacts(
         log_start,
@@ -191,24 +191,24 @@ FALLING = "100@10/30 110@20/25 120@30/22 130@40/20"
     ],
 )
 def test_a_threshold_makes_a_good_partition_a_warning(threshold: Threshold, status: str, rule: Rule, why: str) -> None:
-    assert with_threshold(windows_of([parsed(FALLING)], [[150]]), [60.0], threshold) == [(status, rule)], why
+    assert with_threshold(group_windows([parse_window(FALLING)], [[150]]), [60.0], threshold) == [(status, rule)], why
 
 
 def test_a_threshold_never_makes_a_bad_partition_better() -> None:
     stalled, rewound = "100@20/20 100@40/30", "100@20/20 90@40/30"
-    windows = windows_of([parsed(stalled), parsed(rewound)], [[150], [150]])
+    windows = group_windows([parse_window(stalled), parse_window(rewound)], [[150], [150]])
 
     assert with_threshold(windows, [60.0, 60.0], Threshold(1, 1)) == [("STALL", Rule.STALLED), ("REWIND", Rule.REWOUND)]
 
 
 def test_an_unknown_age_is_above_no_threshold() -> None:
-    assert with_threshold(windows_of([parsed(FALLING)], [[150]]), [-1.0], Threshold(seconds=0)) == [
+    assert with_threshold(group_windows([parse_window(FALLING)], [[150]]), [-1.0], Threshold(seconds=0)) == [
         ("OK", Rule.LAG_FELL)
     ]
 
 
 def test_thresholds_are_by_topic() -> None:
-    windows = windows_of([parsed(FALLING)] * 2, [[150]] * 2)
+    windows = group_windows([parse_window(FALLING)] * 2, [[150]] * 2)
     windows = replace(windows, topics=["a", "b"], topic=np.array([0, 1]))
     found = insight(windows, LogFacts(*(np.array([-1, -1]) for _ in LogFacts._fields)), now_ms=45_000)
     verdicts = apply_thresholds(
@@ -229,6 +229,6 @@ def test_thresholds_are_by_topic() -> None:
     ],
 )
 def test_a_threshold_says_so(rule: Rule, words: str) -> None:
-    entries = [Entry(offset, ms, ms, 0, lag) for offset, ms, lag in parsed(FALLING)]
+    entries = [Entry(offset, ms, ms, 0, lag) for offset, ms, lag in parse_window(FALLING)]
 
     assert reason(rule, entries, 20, Settings(), 45_000) == words

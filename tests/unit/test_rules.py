@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from tests.support import model
+from tests.support.rule_windows import group_windows, parse_window
 from warren.model import Status
 from warren.rules.insight import LogFacts
 from warren.rules.rule import Settings
 from warren.rules.rule_sets import judge
 from warren.rules.verdict import GroupFacts, GroupVerdict, judge_group, shortest_float
-from warren.windows.labels import Owner
-from warren.windows.rings import WholeWindow
 from warren.windows.views import GroupWindows
 
 # window as offset@second/lag, oldest first; heads remembered, the last is current; now in s; allowed lag; status; why
@@ -43,57 +42,6 @@ WORKED = [
 ]
 
 
-def parsed(text: str) -> list[tuple[int, int, int | None]]:
-    entries = []
-    for word in text.split():
-        offset, rest = word.split("@")
-        second, lag = rest.split("/")
-        entries.append((int(offset), int(second) * 1000, None if lag == "null" else int(lag)))
-    return entries
-
-
-def windows_of(
-    partitions: list[list[tuple[int, int, int | None]]], heads: list[list[int]], intervals: int = 10
-) -> GroupWindows:
-    """A group with one topic, its windows and remembered heads given."""
-    columns = [np.zeros((intervals, len(partitions)), np.int64) for _ in range(3)]
-    for i, entries in enumerate(partitions):
-        for slot, (offset, ms, lag) in enumerate(entries):
-            columns[0][slot, i], columns[1][slot, i], columns[2][slot, i] = offset, ms, -1 if lag is None else lag
-    length = np.array([len(entries) for entries in partitions], np.int16)
-    current = np.array([ends[-1] if ends else -1 for ends in heads])
-    newest = np.array([entries[-1][0] if entries else 0 for entries in partitions])
-    return GroupWindows(
-        topics=["orders"],
-        topic=np.zeros(len(partitions), np.int64),
-        partition=np.arange(len(partitions)),
-        length=length,
-        window=WholeWindow(
-            offset=columns[0],
-            timestamp_ms=columns[1],
-            lag=columns[2],
-            length=length,
-            observed_ms=columns[1],
-            order=columns[1],
-        ),
-        owned=np.zeros(len(partitions), np.bool_),
-        head_row=np.full(len(partitions), -1),
-        head=current,
-        newest_offset=newest,
-        log_start=np.full(len(partitions), -1),
-        lowest_head=np.array([min(ends) if ends else -1 for ends in heads]),
-        current_lag=np.where((length > 0) & (current >= 0), np.maximum(current - newest, 0), 0),
-        owners=[Owner()] * len(partitions),
-        last_status=np.zeros(len(partitions), np.int8),
-        since_s=np.zeros(len(partitions), np.int64),
-        last_stable=current,
-        held_since_ms=np.zeros(len(partitions), np.int64),
-        readable_end=current,
-        has_leader=np.ones(len(partitions), np.bool_),
-        is_of_another=np.zeros(len(partitions), np.bool_),
-    )
-
-
 def judged(windows: GroupWindows, now_ms: int) -> GroupVerdict:
     unknown, unknown_rate = np.full(len(windows.head), -1), np.full(len(windows.head), -1.0)
     log = LogFacts(unknown, unknown, unknown, unknown_rate, unknown_rate)
@@ -102,23 +50,24 @@ def judged(windows: GroupWindows, now_ms: int) -> GroupVerdict:
 
 @pytest.mark.parametrize(("window", "heads", "now_s", "allowed", "status", "why"), WORKED)
 def test_worked_windows(window: str, heads: str, now_s: int, allowed: int, status: str, why: str) -> None:
-    ends = [int(end) for end in heads.split()]
-    verdicts = judge("burrow", windows_of([parsed(window)], [ends]), Settings(allowed), now_ms=now_s * 1000)
+    entries, ends = parse_window(window), [int(end) for end in heads.split()]
+    verdicts = judge("burrow", group_windows([entries], [ends]), Settings(allowed), now_ms=now_s * 1000)
 
     assert Status(int(verdicts.status[0])).name == status, why
-    assert model.judge(parsed(window), ends, now_ms=now_s * 1000, intervals=10, allowed_lag=allowed) == status, why
+    assert model.judge(entries, ends, now_ms=now_s * 1000, intervals=10, allowed_lag=allowed) == status, why
 
 
 @pytest.mark.parametrize(("minimum", "status"), [(0.0, "STOP"), (0.2, "STOP"), (0.21, "OK")])
 def test_a_window_that_is_not_complete_enough_is_not_judged(minimum: float, status: str) -> None:
-    windows = windows_of([parsed("100@10/5 110@20/5")], [[500]])
+    windows = group_windows([parse_window("100@10/5 110@20/5")], [[500]])
 
     assert Status(int(judge("burrow", windows, Settings(0, minimum), now_ms=10**9).status[0])).name == status
 
 
 def test_a_group_is_as_bad_as_its_worst_partition() -> None:
     good, late, stuck = "90@10/10 100@20/0", "10@10/10 20@20/20", "10@10/10 10@20/20"
-    verdict = judged(windows_of([parsed(good), parsed(late), parsed(stuck)], [[100], [90], [80]]), 25_000)
+    windows = [parse_window(window) for window in (good, late, stuck)]
+    verdict = judged(group_windows(windows, [[100], [90], [80]]), 25_000)
 
     assert [one.status.name for one in verdict.partitions] == ["OK", "WARN", "STALL"]
     assert verdict.status is Status.ERR
@@ -128,7 +77,7 @@ def test_a_group_is_as_bad_as_its_worst_partition() -> None:
 
 
 def test_max_lag_is_the_first_partition_with_the_highest_lag_even_if_it_is_0() -> None:
-    verdict = judged(windows_of([[], []], [[5], [5]]), 0)
+    verdict = judged(group_windows([[], []], [[5], [5]]), 0)
 
     assert verdict.max_lag is verdict.partitions[0]
     assert verdict.complete == 0
@@ -136,7 +85,7 @@ def test_max_lag_is_the_first_partition_with_the_highest_lag_even_if_it_is_0() -
 
 def test_complete_is_the_share_of_partitions_with_a_full_window() -> None:
     full = [(i, i * 1000, 0) for i in range(10)]
-    verdict = judged(windows_of([full, full[:3], full], [[9]] * 3), 10_000)
+    verdict = judged(group_windows([full, full[:3], full], [[9]] * 3), 10_000)
 
     assert [one.complete for one in verdict.partitions] == [1.0, 0.3, 1.0]
     assert verdict.complete == 0.6666667
@@ -157,7 +106,7 @@ def test_complete_is_the_share_of_partitions_with_a_full_window() -> None:
     ],
 )
 def test_each_verdict_says_why(window: str, heads: list[int], now_s: int, reason: str) -> None:
-    verdict = judged(windows_of([parsed(window)], [heads]), now_s * 1000)
+    verdict = judged(group_windows([parse_window(window)], [heads]), now_s * 1000)
 
     assert verdict.partitions[0].reason == reason
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.unit.test_rules import parsed, windows_of
+from tests.support.rule_windows import group_windows, parse_window
 from warren.model import Status
 from warren.rules import warren
 from warren.rules.reasons import reason
@@ -30,7 +30,7 @@ def status(
     """What a rule set says about one partition."""
     verdicts = judge(
         rules,
-        windows_of([parsed(window)], [[int(end) for end in heads.split()]]),
+        group_windows([parse_window(window)], [[int(end) for end in heads.split()]]),
         Settings(allowed),
         now_ms=int(now_s * 1000),
         unread_since_ms=np.array([int(unread_since_s * 1000)]),
@@ -40,7 +40,7 @@ def status(
 
 
 def warrens_rule(window: str, heads: str, now_s: int, **more: int) -> Rule:
-    windows = windows_of([parsed(window)], [[int(end) for end in heads.split()]])
+    windows = group_windows([parse_window(window)], [[int(end) for end in heads.split()]])
     unread_since_ms = np.array([more.get("unread_since_s", -1) * 1000])
     verdicts = judge("warren", windows, Settings(), now_ms=now_s * 1000, unread_since_ms=unread_since_ms)
     return Rule(int(verdicts.rule[0]))
@@ -164,7 +164,7 @@ def test_d30_what_a_history_says_can_be_passed_on() -> None:
     history.clear(slice(0, 1))
     for end, at_s in [(100, 1000), (130, 1010), (130, 5000), (131, 5010)]:
         history.observe(np.array([0]), np.array([end]), at_s * 1000)
-    windows = windows_of([parsed("100@1000/0 110@1003/0 120@1006/0 130@1010/0")], [[130, 131]])
+    windows = group_windows([parse_window("100@1000/0 110@1003/0 120@1006/0 130@1010/0")], [[130, 131]])
 
     def judged_at(now_s: int) -> Status:
         since_ms = history.passed_since(np.array([0]), warren.first_too_many(windows, Settings()))
@@ -216,14 +216,14 @@ def test_d35_the_allowed_lag_is_allowed_in_having_been_at_the_end() -> None:
 
 
 def test_a_window_that_is_not_complete_enough_is_not_judged() -> None:
-    windows = windows_of([parsed("100@10/5 110@20/5")], [[500]])
+    windows = group_windows([parse_window("100@10/5 110@20/5")], [[500]])
 
     rules = [int(judge("warren", windows, Settings(0, least), now_ms=10**9).rule[0]) for least in (0.2, 0.21)]
     assert rules == [Rule.SILENT, Rule.INCOMPLETE]
 
 
 def test_windows_of_one_commit_can_be_judged() -> None:
-    windows = windows_of([[(100, 1000, 5)], []], [[105], [7]], intervals=1)
+    windows = group_windows([[(100, 1000, 5)], []], [[105], [7]], intervals=1)
 
     assert judge("warren", windows, Settings(), now_ms=10**9).status.tolist() == [Status.STOP, Status.OK]
 
@@ -265,7 +265,7 @@ def test_windows_of_one_commit_can_be_judged() -> None:
     ],
 )
 def test_each_rule_says_why(window: str, heads: str, now_s: int, rule: Rule, words: str) -> None:
-    entries = [Entry(offset, ms, ms, 0, lag) for offset, ms, lag in parsed(window)]
+    entries = [Entry(offset, ms, ms, 0, lag) for offset, ms, lag in parse_window(window)]
     lag = int(heads) - entries[-1].offset
 
     assert warrens_rule(window, heads, now_s) is rule
@@ -274,7 +274,7 @@ def test_each_rule_says_why(window: str, heads: str, now_s: int, rule: Rule, wor
 
 @pytest.mark.parametrize("rule", [rule for rule in Rule if rule in warren.OWN_RULES or rule.name.startswith("OVER")])
 def test_no_rule_is_without_words_of_its_own(rule: Rule) -> None:
-    entries = [Entry(offset, ms, ms, 0, lag) for offset, ms, lag in parsed("5@10/9 7@20/9 3@30/8")]
+    entries = [Entry(offset, ms, ms, 0, lag) for offset, ms, lag in parse_window("5@10/9 7@20/9 3@30/8")]
     words = reason(rule, entries, 9, Settings(), 35_000)
 
     assert words != reason(Rule.LAG_FELL, entries, 9, Settings(), 35_000)
