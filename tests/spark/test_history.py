@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support.format_files import FORMATS
 from tests.support.history_world import GROUPS, JUDGING, T0_MS, TOPICS
 from tests.support.scenario import commit_table, head_table
 from warren.clusters.state import ClusterState
@@ -25,7 +26,7 @@ from warren.history.files import Files
 from warren.history.judging import Judging
 from warren.history.reader import HistoryReader, Span
 from warren.history.service import History, Plan
-from warren.history.spool import Spool
+from warren.history.spool import Spool, spool_files
 from warren.history.tables import Recorded
 from warren.history.writer import HistoryWriter, Upkeep
 from warren.model import Status
@@ -524,3 +525,16 @@ def test_a_file_with_other_columns_is_read_and_what_is_unknown_is_told(
     rows = site.reader().frame("commits", "c").collect()
     assert (len(rows), {row["incarnation"] for row in rows}) == (60, {None})
     assert "colour" in capsys.readouterr().out
+
+
+def test_a_spool_of_another_format_is_kept_and_those_after_it_are_taken_in(site: Site) -> None:
+    site.run(20, offset_of=slow)
+    site.crash()
+    [spool] = spool_files(site.history._directory("c"))
+    foreign = spool.with_name("1-0.spool")  # older than ours
+    shutil.copy(FORMATS / "history-spool-v1.spool", foreign)
+    site.start()
+
+    assert site.orders() == list(range(site.order))
+    assert not foreign.exists()
+    assert foreign.with_suffix(".unreadable").read_bytes() == (FORMATS / "history-spool-v1.spool").read_bytes()
