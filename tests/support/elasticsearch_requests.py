@@ -1,4 +1,4 @@
-"""The searches that Grafana's Elasticsearch source sends for a query of a panel, and what it finds in the answers."""
+"""Searches that Grafana's Elasticsearch data source sends for a query of a panel, and the values in the responses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PIPELINE = ("derivative",)
 
 
 def search(target: Mapping[str, Any], from_ms: int, to_ms: int, interval: str) -> dict[str, Any]:
-    """The body for a query whose variables are filled in."""
+    """Return the body of a search for a query whose variables are filled in."""
     return {
         "size": 0,
         "query": _query(target["query"], from_ms, to_ms),
@@ -18,7 +18,7 @@ def search(target: Mapping[str, Any], from_ms: int, to_ms: int, interval: str) -
 
 
 def search_for_terms(query: Mapping[str, Any], from_ms: int, to_ms: int) -> dict[str, Any]:
-    """The body for the values of a variable."""
+    """Return the body of a search for the values of a variable."""
     terms = {"field": query["field"], "size": query["size"], "order": {"_key": "asc"}}
     return {"size": 0, "query": _query(query["query"], from_ms, to_ms), "aggs": {"1": {"terms": terms}}}
 
@@ -29,7 +29,7 @@ def _query(text: str, from_ms: int, to_ms: int) -> dict[str, Any]:
 
 
 def _aggregations(buckets: list[Any], metrics: list[Any], between: tuple[int, int], interval: str) -> dict[str, Any]:
-    """Buckets within buckets, and the metrics in the innermost ones."""
+    """Return nested buckets with the metrics in the innermost ones."""
     if not buckets:
         return {one["id"]: _metric(one) for one in metrics}
     first, *others = buckets
@@ -47,7 +47,7 @@ def _terms(bucket: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ordering(bucket: Mapping[str, Any], metrics: list[Any]) -> dict[str, Any]:
-    """The metric that buckets are ordered by has to be in each of them."""
+    """Return the metric that orders the buckets: each bucket must contain it."""
     wanted = bucket["settings"]["orderBy"]
     return {one["id"]: _metric(one) for one in metrics if one["id"] == wanted}
 
@@ -70,7 +70,7 @@ def _metric(metric: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def values(target: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], float]]:
-    """The keys of the terms and the value, of every shown metric that has one."""
+    """Yield the keys of the terms and the value, for every visible metric that has a value."""
     shown = [one["id"] for one in target["metrics"] if not one.get("hide")]
     yield from _values(target["bucketAggs"], shown, answer["aggregations"], ())
 

@@ -1,4 +1,4 @@
-"""The dashboards that are shipped: that they are those of the code, whole, and can be read by anybody."""
+"""Shipped dashboards and alert rules: up to date, complete, valid for Grafana, and readable for everybody."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from warren.sinks.health_points import CLUSTER_FIELDS, PROCESS_FIELDS
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"
 RULES = ROOT / "src" / "warren" / "dashboards" / "prometheus"
+METRICS_CODE = ROOT / "src" / "warren" / "serve" / "metrics"
 ALERT_TESTS = ROOT / "tests" / "rules" / "alerts.yml"
 SOURCES = ("prometheus", "influxdb", "elasticsearch")
 ALL = [(source, name) for source in SOURCES for name in dashboards(source)]
@@ -38,7 +39,7 @@ TYPES_OF_PANELS = {
     "heatmap": "heatmap",
     "table": "table",
 }
-"""What Grafana calls a panel, and where its types are."""
+"""Type of a panel in a dashboard, and the directory of its schema."""
 SCHEMA_CHECK = """
 import type { Dashboard } from '@grafana/schema';
 type Json<T> = T extends string ? `${T}` : T extends (infer U)[] ? Json<U>[]
@@ -50,7 +51,7 @@ def dashboard_of(source: str, name: str) -> dict[str, Any]:
     return dashboards(source)[name]
 
 
-def test_they_are_what_the_code_makes() -> None:
+def test_shipped_dashboards_are_what_the_code_builds() -> None:
     made = dict(built())
     shipped = {str(path.relative_to(SHIPPED)): path.read_text() for path in SHIPPED.rglob("*.json")}
 
@@ -59,11 +60,11 @@ def test_they_are_what_the_code_makes() -> None:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_there_are_four_for_each_data_source(source: str) -> None:
+def test_each_data_source_has_four_dashboards(source: str) -> None:
     assert sorted(dashboards(source)) == ["group", "overview", "topic", "warren"]
 
 
-def test_a_dashboard_needs_something_in_its_first_row_and_rows_without_anything_are_left_out() -> None:
+def test_a_dashboard_needs_panels_in_its_first_row_and_leaves_out_empty_rows() -> None:
     plot = influxdb.SOURCE.asked["leader"]
 
     def made(*known: str) -> Source:
@@ -79,7 +80,7 @@ def test_a_dashboard_needs_something_in_its_first_row_and_rows_without_anything_
 
 
 def complaints(directory: Path, declarations: Sequence[str]) -> str:
-    """What TypeScript has to say about declarations, by Grafana's own types."""
+    """Return what TypeScript finds wrong with declarations of Grafana's own types."""
     schema = WEB / "node_modules" / "@grafana" / "schema"
     panels_at = schema / "dist" / "types" / "raw" / "composable"
     imports = [
@@ -97,18 +98,18 @@ def declared(texts: Sequence[str]) -> list[str]:
     return [f"export const d{at}: Json<Dashboard> = {text};" for at, text in enumerate(texts)]
 
 
-def test_grafanas_own_types_accept_them(tmp_path: Path) -> None:
+def test_grafanas_own_types_accept_all_dashboards(tmp_path: Path) -> None:
     assert complaints(tmp_path, declared([path.read_text() for path in sorted(SHIPPED.rglob("*.json"))])) == ""
 
 
-def test_grafanas_own_types_would_not_accept_anything(tmp_path: Path) -> None:
+def test_grafanas_own_types_reject_an_unknown_field(tmp_path: Path) -> None:
     text = (SHIPPED / "prometheus" / "overview.json").read_text()
 
     assert "headline" in complaints(tmp_path, declared([text.replace('"title"', '"headline"', 1)]))
 
 
-def test_the_types_of_each_kind_of_panel_accept_its_options(tmp_path: Path) -> None:
-    """In a dashboard they may be anything."""
+def test_the_types_of_each_panel_plugin_accept_its_options(tmp_path: Path) -> None:
+    """The schema of a dashboard accepts any options."""
     declarations = []
     for at, panel in enumerate(one for source, name in ALL for one in panels(dashboard_of(source, name))):
         kind, drawn = TYPES_OF_PANELS[panel["type"]], panel["fieldConfig"]["defaults"].get("custom", {})
@@ -123,7 +124,7 @@ def test_the_types_of_each_kind_of_panel_accept_its_options(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("source", "name"), ALL)
-def test_every_panel_says_what_it_shows(source: str, name: str) -> None:
+def test_every_panel_has_a_title_a_description_and_queries(source: str, name: str) -> None:
     for panel in panels(dashboard_of(source, name)):
         assert panel["title"]
         assert panel["description"].endswith(".")
@@ -131,7 +132,7 @@ def test_every_panel_says_what_it_shows(source: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "name"), ALL)
-def test_every_panel_has_a_number_and_a_place_of_its_own(source: str, name: str) -> None:
+def test_every_panel_has_an_id_and_a_place_of_its_own(source: str, name: str) -> None:
     found = dashboard_of(source, name)["panels"]
     assert len({one["id"] for one in found}) == len(found)
 
@@ -146,14 +147,14 @@ def test_every_panel_has_a_number_and_a_place_of_its_own(source: str, name: str)
 
 
 @pytest.mark.parametrize(("source", "name"), ALL)
-def test_no_data_source_of_one_grafana_is_in_it(source: str, name: str) -> None:
+def test_every_query_uses_the_data_source_variable(source: str, name: str) -> None:
     uids = {one["uid"] for one in values_of(dashboard_of(source, name), "datasource") if isinstance(one, dict)}
 
     assert uids == {"${datasource}"}
 
 
 @pytest.mark.parametrize(("source", "name"), ALL)
-def test_links_lead_to_dashboards_that_are_there(source: str, name: str) -> None:
+def test_links_lead_to_shipped_dashboards(source: str, name: str) -> None:
     uids = {one["uid"] for one in dashboards(source).values()}
     linked = set(re.findall(r"/d/([\w-]+)", json.dumps(dashboard_of(source, name))))
 
@@ -161,7 +162,7 @@ def test_links_lead_to_dashboards_that_are_there(source: str, name: str) -> None
 
 
 @pytest.mark.parametrize(("source", "name"), ALL)
-def test_it_can_be_filtered_and_leads_to_warren(source: str, name: str) -> None:
+def test_a_dashboard_has_filters_and_a_link_to_warren(source: str, name: str) -> None:
     dashboard = dashboard_of(source, name)
 
     by_name = {one["name"]: one for one in dashboard["templating"]["list"]}
@@ -172,20 +173,20 @@ def test_it_can_be_filtered_and_leads_to_warren(source: str, name: str) -> None:
     assert "${warren}" in [one.get("url") for one in dashboard["links"]]
 
 
-def test_uids_are_different_and_not_too_long_for_grafana() -> None:
+def test_uids_are_unique_and_short_enough_for_grafana() -> None:
     uids = [dashboard_of(source, name)["uid"] for source, name in ALL]
 
     assert len(set(uids)) == len(uids)
     assert max(map(len, uids)) <= 40
 
 
-def test_every_series_of_influxdb_is_named_by_tags_that_its_query_has() -> None:
+def test_aliases_for_influxdb_use_tags_that_the_query_groups_by() -> None:
     for one in targets("influxdb"):
         named = set(re.findall(r"\$tag_(\w+)", one.target["alias"]))
         assert named <= set(re.findall(r'"(\w+)"', one.target["query"].rpartition("GROUP BY")[2])), str(one)
 
 
-def test_every_series_of_elasticsearch_is_named_by_fields_that_its_query_has() -> None:
+def test_aliases_for_elasticsearch_use_fields_that_the_query_groups_by() -> None:
     for one in targets("elasticsearch"):
         named = set(re.findall(r"\{\{(.+?\$\{suffix\})\}\}", one.target["alias"]))
         assert named <= {bucket["field"] for bucket in one.target["bucketAggs"]}, str(one)
@@ -194,14 +195,19 @@ def test_every_series_of_elasticsearch_is_named_by_fields_that_its_query_has() -
 OWN_FIELDS = {"warren_cluster": dict(CLUSTER_FIELDS), "warren_process": dict(PROCESS_FIELDS)}
 
 
-def test_influxdb_is_asked_for_fields_that_warren_writes_of_itself() -> None:
-    for one in targets("influxdb"):
-        for measurement in re.findall(r'FROM "(warren_\w+)"', one.target["query"]):
-            asked = set(re.findall(r'(?:max|last)\("(\w+)"\)', one.target["query"])) - {"i"}
-            assert asked <= OWN_FIELDS[measurement].keys(), str(one)
+def test_queries_for_influxdb_use_health_fields_that_warren_writes() -> None:
+    measurements = set()
+    for target in targets("influxdb"):
+        for measurement in re.findall(r'FROM "(warren_\w+)"', target.target["query"]):
+            fields = set(re.findall(r'(?:max|last)\("(\w+)"\)', target.target["query"])) - {"i"}
+            assert fields, str(target)
+            assert fields <= OWN_FIELDS[measurement].keys(), str(target)
+            measurements.add(measurement)
+
+    assert measurements == OWN_FIELDS.keys()
 
 
-def test_elasticsearch_is_asked_for_fields_that_warren_writes_of_itself() -> None:
+def test_queries_for_elasticsearch_use_health_fields_that_warren_writes() -> None:
     asked = {metric["field"] for one in targets("elasticsearch") for metric in one.target["metrics"]}
     own = {field for field in asked if field.startswith("warren_")}
 
@@ -210,7 +216,7 @@ def test_elasticsearch_is_asked_for_fields_that_warren_writes_of_itself() -> Non
 
 
 def values_of(tree: object, key: str) -> Iterator[Any]:
-    """Every value of a key, however deep."""
+    """Yield every value of a key at any depth."""
     if isinstance(tree, dict):
         for name, value in tree.items():
             if name == key:
@@ -229,13 +235,13 @@ SEEN_BY = {
     "deuteranopes": ((0.3673, 0.8606, -0.2280), (0.2801, 0.6725, 0.0474), (-0.0118, 0.0429, 0.9689)),
     "tritanopes": ((1.2555, -0.0767, -0.1788), (-0.0784, 0.9308, 0.1476), (0.0047, 0.6914, 0.3039)),
 }
-"""How colours come through, on linear RGB (the model of Machado and others)."""
+"""Colour vision deficiencies as matrices on linear RGB (the model of Machado and others)."""
 FAR_ENOUGH = 25.0
-"""In CIE Lab; about 2 is the least that an eye can tell."""
+"""Distance in CIE Lab; about 2 is the smallest that an eye can see."""
 
 
 @pytest.mark.parametrize("people", SEEN_BY)
-def test_statuses_can_be_told_apart_by(people: str) -> None:
+def test_colours_of_statuses_are_distinct_for(people: str) -> None:
     colours = {COLOURS[status] for status in ("OK", "WARN", "STOP", "STALL", "REWIND")}
     seen = [lab(colour, SEEN_BY[people]) for colour in colours]
 
@@ -243,7 +249,7 @@ def test_statuses_can_be_told_apart_by(people: str) -> None:
 
 
 def lab(colour: str, through: Sequence[Sequence[float]]) -> tuple[float, float, float]:
-    """A colour as these people see it, in CIE Lab."""
+    """Return a colour as these people see it, in CIE Lab."""
     linear = [to_linear(int(colour[at : at + 2], 16) / 255) for at in (1, 3, 5)]
     red, green, blue = (min(1.0, max(0.0, sum(map(math.prod, zip(row, linear, strict=True))))) for row in through)
     x = cube_root((0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505)
@@ -268,13 +274,13 @@ def alerts() -> list[dict[str, Any]]:
     return [rule for group in groups for rule in group["rules"]]
 
 
-def test_every_alert_says_how_bad_it_is_and_what_it_is_about() -> None:
+def test_every_alert_has_a_severity_and_annotations() -> None:
     for one in alerts():
         assert one["labels"]["severity"] in ("warning", "critical"), one
         assert one["annotations"].keys() == {"summary", "description", "runbook_url"}, one
 
 
-def test_every_alert_leads_to_its_section_in_the_docs() -> None:
+def test_every_alert_links_to_its_section_in_the_docs() -> None:
     headings = re.findall(r"^## (\w+)$", (ROOT / "docs" / "alerts.md").read_text(), re.MULTILINE)
 
     assert headings == [one["alert"] for one in alerts()]
@@ -292,11 +298,22 @@ def test_every_alert_is_tested_to_fire_and_not_to_fire() -> None:
     assert firing == quiet == {one["alert"] for one in alerts()}
 
 
-def test_dashboards_and_rules_ask_for_documented_metrics_only() -> None:
-    documented = (ROOT / "docs" / "metrics.md").read_text()
-    texts = [one.target["expr"] for one in targets("prometheus")]
+def documented_metrics() -> set[str]:
+    return set(re.findall(r"`((?:burrow_kafka|warren)_\w+)`", (ROOT / "docs" / "metrics.md").read_text()))
+
+
+def test_dashboards_and_rules_use_documented_metrics_only() -> None:
+    texts = [target.target["expr"] for target in targets("prometheus")]
     texts += [path.read_text() for path in RULES.glob("*.yml")]
     used = {name for text in texts for name in re.findall(r"(?<![\w:])((?:burrow_kafka|warren)_\w+)\b(?!:)", text)}
 
-    of_sinks = {name for name in used if name.startswith("warren_sink_")}  # told with the sinks themselves
-    assert {name for name in used - of_sinks if f"`{name}`" not in documented} == set()
+    assert any(name.startswith("warren_sink_") for name in used)
+    assert used - documented_metrics() == set()
+
+
+def test_exactly_the_metrics_in_the_code_are_documented() -> None:
+    code = "".join(path.read_text() for path in METRICS_CODE.glob("*.py"))
+    names = set(re.findall(r'"((?:burrow_kafka|warren)_\w+)"', code))
+    counters = set(re.findall(r'_counter\(\s*"(\w+)"', code))
+
+    assert documented_metrics() == (names - counters) | {f"{name}_total" for name in counters}

@@ -31,7 +31,7 @@ def test_everything_is_written_for_all_sources(tmp_path: Path) -> None:
         assert {f"provisioning/{kind}/warren-{source}.yaml" for kind in ("dashboards", "datasources")} <= found
 
 
-def test_for_one_source_nothing_of_others_is_written(tmp_path: Path) -> None:
+def test_for_one_source_no_files_of_others_are_written(tmp_path: Path) -> None:
     export(tmp_path, "--for", "influxdb")
 
     names = files_in(tmp_path)
@@ -39,13 +39,13 @@ def test_for_one_source_nothing_of_others_is_written(tmp_path: Path) -> None:
     assert all("influxdb" in name for name in names)
 
 
-def test_what_is_written_is_told(tmp_path: Path) -> None:
+def test_the_written_files_are_listed(tmp_path: Path) -> None:
     told = export(tmp_path, "--for", "influxdb").stdout.split()
 
     assert {str(Path(one).relative_to(tmp_path)) for one in told} == files_in(tmp_path)
 
 
-def test_links_lead_to_the_warren_that_was_named(tmp_path: Path) -> None:
+def test_links_lead_to_the_given_warren(tmp_path: Path) -> None:
     export(tmp_path, "--url", "https://warren.example/")
 
     content = json.loads((tmp_path / "grafana" / "prometheus" / "group.json").read_text())
@@ -53,14 +53,14 @@ def test_links_lead_to_the_warren_that_was_named(tmp_path: Path) -> None:
     assert variable["query"] == variable["current"]["value"] == "https://warren.example"
 
 
-def test_alerts_lead_to_the_docs_that_were_named(tmp_path: Path) -> None:
+def test_alerts_link_to_the_given_docs(tmp_path: Path) -> None:
     export(tmp_path, "--docs-url", "https://docs.example/warren/")
 
     text = (tmp_path / "prometheus" / "alerts.yml").read_text()
     assert "runbook_url: https://docs.example/warren/alerts.md#warrendown" in text
 
 
-def test_a_second_time_changes_nothing_and_says_so(tmp_path: Path) -> None:
+def test_a_second_export_changes_nothing_and_says_so(tmp_path: Path) -> None:
     export(tmp_path)
     again = export(tmp_path)
 
@@ -68,7 +68,7 @@ def test_a_second_time_changes_nothing_and_says_so(tmp_path: Path) -> None:
     assert "already" in again.stderr
 
 
-def test_what_somebody_has_changed_is_not_replaced_and_nothing_else_is_written(tmp_path: Path) -> None:
+def test_a_changed_file_stays_and_stops_the_export(tmp_path: Path) -> None:
     changed = tmp_path / "prometheus" / "alerts.yml"
     changed.parent.mkdir()
     changed.write_text("groups: []")
@@ -81,7 +81,7 @@ def test_what_somebody_has_changed_is_not_replaced_and_nothing_else_is_written(t
     assert changed.read_text() == "groups: []"
 
 
-def test_with_force_it_is_replaced(tmp_path: Path) -> None:
+def test_force_replaces_a_changed_file(tmp_path: Path) -> None:
     export(tmp_path)
     changed = tmp_path / "prometheus" / "alerts.yml"
     shipped = changed.read_text()
@@ -91,7 +91,7 @@ def test_with_force_it_is_replaced(tmp_path: Path) -> None:
     assert changed.read_text() == shipped
 
 
-def test_a_place_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_an_unwritable_directory_is_reported_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "grafana").write_text("a file where a directory should be")
 
     refused = export(tmp_path).exception
