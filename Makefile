@@ -4,12 +4,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 SECONDS ?= 180
 SETUP := @$(PYTHON) scripts/setup.py
+QUICK_PROGRAMS := prometheus alertmanager chromium-headless-shell influxdb victoria-metrics opensearch
+LONG_PROGRAMS := $(QUICK_PROGRAMS) telegraf influxdb-1.8 otel-collector
+LANES := --numprocesses 2 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test chaos fuzz check bench dashboards clean
+.PHONY: help setup demo run check test test-long test-module fuzz bench dashboards clean
 
 help:  ## list the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^# -- / { printf "\n%s\n", substr($$0, 6) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# -- Use Warren
 
 setup:  ## make .venv with everything Warren needs
 	$(SETUP)
@@ -23,30 +28,38 @@ run:  ## run Warren: make run CONFIG=directory-of-warren.toml
 	@test -n "$(CONFIG)" || { echo "make run needs CONFIG=directory" >&2; exit 2; }
 	@exec $(BIN)/warren run --config-dir "$(CONFIG)"
 
-test:  ## run every test, against real brokers
-	$(SETUP) --dev --kafka 4.3.1 3.9.2 --programs telegraf prometheus alertmanager chromium influxdb influxdb-1.8 victoria-metrics otel-collector opensearch
-	@PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web test
-	@$(BIN)/python -m pytest tests/unit tests/property --numprocesses 2 --dist worksteal
-	@$(BIN)/python -m pytest tests/spark tests/integration
-	@exec $(BIN)/python -m pytest tests/page
+# -- While you work on it
 
-chaos:  ## kill it again and again under load, and try examples that no run has tried; takes a quarter of an hour
-	$(SETUP) --dev --kafka 4.3.1
-	@WARREN_TEST_KILLS=20 exec $(BIN)/python -m pytest tests/integration/test_durability.py tests/property
-
-fuzz:  ## look for bytes in the offsets topic that break something: make fuzz SECONDS=180
-	$(SETUP) --dev --fuzz
-	@exec $(BIN)/python -m tests.fuzz --seconds $(SECONDS)
-
-check:  ## lint, format and types
+check:  ## lint, format and types, in under a minute: before each commit
 	$(SETUP) --dev
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 
-bench:  ## measure speed and memory
+test-module:  ## one module or test: make test-module TEST=tests/unit/test_rules.py
+	$(SETUP) --dev --kafka 4.3.1 3.9.2
+	@test -n "$(TEST)" || { echo "make test-module needs TEST=path, or path::test" >&2; exit 2; }
+	@exec $(BIN)/python -m pytest $(TEST)
+
+test:  ## everything that CI runs, against real brokers, in under 20 minutes: before each push
+	$(SETUP) --dev --kafka 4.3.1 3.9.2 --programs $(QUICK_PROGRAMS)
+	@exec $(BIN)/python -m pytest $(LANES)
+
+# -- Before a release, or after a change to the pipeline, a format or a sink
+
+test-long:  ## `make test` and all that is slow: kills, a Spark cluster, fuzzing, thousands of examples; up to 90 minutes
+	$(SETUP) --dev --fuzz --kafka 4.3.1 3.9.2 --programs $(LONG_PROGRAMS)
+	@exec $(BIN)/python -m pytest $(LANES) --long
+
+fuzz:  ## look for bytes in the offsets topic that break something: make fuzz SECONDS=180
+	$(SETUP) --dev --fuzz
+	@exec $(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+
+bench:  ## measure speed and memory; on a machine that does nothing else
 	$(SETUP) --dev --kafka 4.3.1 --programs wrk
 	@exec $(BIN)/python -m benchmarks
+
+# -- Now and then
 
 dashboards:  ## write the JSON of the dashboards again, after a change to dashboards/
 	$(SETUP) --dev

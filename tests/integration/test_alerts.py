@@ -7,17 +7,18 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlparse
 
 import pytest
 from confluent_kafka import Producer
 
-from tests.support.kafka import Cluster, unique
-from tests.support.waiting import eventually
-from tests.support.warren_process import CONFIG, WarrenProcess
+from tests.support.kafka import Cluster, unique, unique_beside
+from tests.support.waiting import eventually, eventually_equal
+from tests.support.warren import StartWarren, WarrenProcess, config
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.keys import encode_offset_key
 from warren.embedded.broker import Broker, free_port
@@ -26,13 +27,14 @@ NOTIFIER = """
 [notifier.hook]
 class-name = "http"
 url-open = "http://127.0.0.1:{port}/open?group={{{{.Group}}}}"
-url-close = "http://127.0.0.1:{port}/close"
+url-close = "http://127.0.0.1:{port}/close?group={{{{.Group}}}}"
 template-open = "{directory}/open.tmpl"
 template-close = "{directory}/close.tmpl"
 send-close = true
 interval = 5
 extras = {{api_key = "s3cret"}}
-group-denylist = "^quiet-"
+group-allowlist = "^alerts-"
+group-denylist = "^alerts-quiet-"
 """
 
 OPEN = (
@@ -40,30 +42,31 @@ OPEN = (
 )
 CLOSE = '{"id":"{{.ID}}","status":"{{.Result.Status}}"}'
 
-
-MOST_REFUSALS = 3
-"""Of one message: the wait for the next attempt doubles each time."""
+SECRET = "s3cret"
 
 
 class Hook:
-    """Takes what is sent, unless it is told to refuse."""
+    """A receiver that takes what is sent, unless `refuses` says otherwise of a group and an idempotency key."""
 
-    def __init__(self, chance_to_refuse: float = 0.0) -> None:
-        self.taken: list[tuple[str, dict[str, Any]]] = []
+    def __init__(self, refuses: Callable[[str, str], bool] = lambda group, key: False) -> None:
+        self.taken: list[tuple[str, str, dict[str, Any]]] = []
+        """Path, group and body of each message."""
         self.keys: Counter[str] = Counter()
+        self.refuses = refuses
         self.refused: Counter[str] = Counter()
-        self.refuses = 0
-        self._chance, self._chance_to_refuse = random.Random(1), chance_to_refuse
+        """How many messages of each group were refused."""
         hook = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                key = self.headers["Idempotency-Key"]
-                if hook.is_to_refuse(key):
+                url, key = urlparse(self.path), self.headers["Idempotency-Key"]
+                [group] = parse_qs(url.query)["group"]
+                if hook.refuses(group, key):
+                    hook.refused[group] += 1
                     self.send_response(503)
                 else:
-                    hook.taken.append((self.path, json.loads(body)))
+                    hook.taken.append((url.path, group, json.loads(body)))
                     hook.keys[key] += 1
                     self.send_response(200)
                 self.end_headers()
@@ -75,119 +78,83 @@ class Hook:
         self.port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
-    def is_to_refuse(self, key: str) -> bool:
-        if self.refuses:
-            self.refuses -= 1
-            return True
-        refuses = self._chance.random() < self._chance_to_refuse and self.refused[key] < MOST_REFUSALS
-        self.refused[key] += refuses
-        return refuses
-
     def of(self, group: str) -> list[tuple[str, dict[str, Any]]]:
-        ids = {body["id"] for path, body in self.taken if path == f"/open?group={group}"}
-        return [(path.partition("?")[0], body) for path, body in self.taken if body["id"] in ids]
+        """Path and body of each message about a group."""
+        return [(path, body) for path, name, body in self.taken if name == group]
 
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
 
 
-class Alerting:
-    """A Warren with one notifier."""
-
-    def __init__(
-        self,
-        directory: Path,
-        broker: Broker,
-        *,
-        more: str = "",
-        offsets_topic: str = "__consumer_offsets",
-        chance_to_refuse: float = 0.0,
-    ) -> None:
-        self.hook = Hook(chance_to_refuse)
-        self.directory = directory
-        (directory / "open.tmpl").write_text(OPEN)
-        (directory / "close.tmpl").write_text(CLOSE)
-        usual = CONFIG.format(
-            address="127.0.0.1:0", bootstrap=broker.bootstrap, intervals=10, offsets_topic=offsets_topic
-        )
-        quick = usual.replace("[warren]", "[warren]\nevaluate-interval = 0.5")
-        self.config = quick + NOTIFIER.format(port=self.hook.port, directory=directory) + more
-        self.warren = self.start()
-
-    def kill(self) -> None:
-        self.warren.process.kill()
-        self.warren.process.wait()
-
-    def close(self) -> None:
-        """Ends both; nothing of the secret may have been said."""
-        code, _ = self.warren.stop()
-        self.hook.close()
-        log = self.warren.log_path.read_text()
-        assert code == 0, log
-        assert "s3cret" not in log
-
-    def start(self) -> WarrenProcess:
-        warren = WarrenProcess.with_burrow_file(self.directory, self.config, "default")
-        WarrenProcess.started.discard(warren.process)  # it may outlive the test that starts it: the fixture ends it
-        return warren.wait_until_ready()
-
-
-@pytest.fixture(scope="module")
-def alerting(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Alerting]:
-    running = Alerting(tmp_path_factory.mktemp("alerts"), broker)
-    yield running
-    running.close()
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def kafka(broker: Broker) -> Cluster:
     return Cluster(broker.bootstrap)
 
 
 @pytest.fixture
 def topic(kafka: Cluster) -> str:
+    """A topic of ten records."""
     topic = kafka.make_topic()
     kafka.produce(topic, 10)
     return topic
 
 
-def test_an_incident_is_told_with_burrows_template_and_so_is_its_end(
-    alerting: Alerting, kafka: Cluster, topic: str
-) -> None:
-    group = unique("stopped")
+def notifier(directory: Path, hook: Hook) -> str:
+    (directory / "open.tmpl").write_text(OPEN)
+    (directory / "close.tmpl").write_text(CLOSE)
+    return NOTIFIER.format(port=hook.port, directory=directory)
+
+
+@pytest.fixture(scope="module")
+def hook(broker: Broker, start_warren: StartWarren, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hook]:
+    """The receiver of a Warren that watches `broker`."""
+    directory, hook = tmp_path_factory.mktemp("alerts"), Hook()
+    with start_warren(directory, config(broker.bootstrap, more=notifier(directory, hook))) as warren:
+        warren.wait_until_ready()
+        yield hook
+        log = warren.log()
+    hook.close()
+    assert SECRET not in log
+
+
+def test_an_incident_is_told_with_burrows_template_and_so_is_its_end(hook: Hook, kafka: Cluster, topic: str) -> None:
+    group = unique("alerts-stopped")
     kafka.commit(group, topic, 4)
-    eventually(lambda: alerting.hook.of(group), 60)
+    eventually(lambda: hook.of(group))
     kafka.commit(group, topic, 10)
-    eventually(lambda: alerting.hook.of(group)[-1][0] == "/close", 60)
+    eventually_equal(lambda: hook.of(group)[-1][0], "/close")
 
-    (opened_path, opened), *_, (closed_path, closed) = alerting.hook.of(group)
-    assert (opened_path, opened["status"], opened["key"]) == ("/open", "ERR", "s3cret")
+    (opened_path, opened), *_, (_, closed) = hook.of(group)
+    assert (opened_path, opened["status"], opened["key"]) == ("/open", "ERR", SECRET)
     assert opened["all"]["partitions"][0]["topic"] == topic
-    assert (closed_path, closed["status"], closed["id"]) == ("/close", "OK", opened["id"])
+    assert (closed["status"], closed["id"]) == ("OK", opened["id"])
 
 
-def test_a_group_that_is_denied_is_not_told(alerting: Alerting, kafka: Cluster, topic: str) -> None:
-    quiet, loud = unique("quiet"), unique("loud")
+def test_a_group_that_is_denied_is_not_told(hook: Hook, kafka: Cluster, topic: str) -> None:
+    quiet = unique("alerts-quiet")
+    loud = unique_beside(quiet, "alerts-loud")
     for group in (quiet, loud):
         kafka.commit(group, topic, 4)
-    eventually(lambda: alerting.hook.of(loud), 60)
+    eventually(lambda: hook.of(loud))
 
-    assert alerting.hook.of(quiet) == []
+    assert hook.of(quiet) == []
 
 
 def test_a_receiver_that_refuses_is_asked_again_until_it_takes_the_message(
-    alerting: Alerting, kafka: Cluster, topic: str
+    hook: Hook, kafka: Cluster, topic: str
 ) -> None:
-    group = unique("refused")
-    alerting.hook.refuses = 3
+    group, refusals = unique("alerts-refused"), 2
+    hook.refuses = lambda of, key: of == group and hook.refused[of] < refusals
     kafka.commit(group, topic, 4)
-    eventually(lambda: alerting.hook.of(group), 90)
+    eventually(lambda: hook.of(group))
 
-    assert alerting.hook.refuses == 0
+    assert hook.refused[group] == refusals
 
 
 GROUPS = 1_000
+MOST_REFUSALS = 3
+"""Of one message: the wait for the next attempt doubles each time."""
 
 
 def stop_a_thousand_groups(broker: Broker, offsets_topic: str, topic: str) -> None:
@@ -195,26 +162,42 @@ def stop_a_thousand_groups(broker: Broker, offsets_topic: str, topic: str) -> No
     producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 50})
     value = encode_offset_commit(OffsetCommit(4, -1, "", int(time.time() * 1000), -1, None), 3)
     for number in range(GROUPS):
-        producer.produce(offsets_topic, key=encode_offset_key(f"stopped-{number}", topic, 0), value=value)
+        producer.produce(offsets_topic, key=encode_offset_key(f"alerts-{number}", topic, 0), value=value)
     assert producer.flush(30) == 0
 
 
-@pytest.mark.timeout(400)
+def refuse_half() -> Callable[[str, str], bool]:
+    chance, refused = random.Random(1), Counter[str]()
+
+    def refuses(_: str, key: str) -> bool:
+        refuses = chance.random() < 0.5 and refused[key] < MOST_REFUSALS
+        refused[key] += refuses
+        return refuses
+
+    return refuses
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
 def test_of_a_thousand_incidents_each_is_told_in_spite_of_refusals_and_a_kill(
     broker: Broker, kafka: Cluster, topic: str, tmp_path: Path
 ) -> None:
-    offsets_topic = kafka.make_topic(4)
+    offsets_topic, hook = kafka.make_topic(4), Hook(refuse_half())
     often = "send-once = true\nper-minute = 100000\n"
-    alerting = Alerting(tmp_path, broker, more=often, offsets_topic=offsets_topic, chance_to_refuse=0.5)
-    stop_a_thousand_groups(broker, offsets_topic, topic)
-    eventually(lambda: len(alerting.hook.keys) > GROUPS // 4, 90)
-    alerting.kill()
-    alerting.warren = alerting.start()
-    eventually(lambda: len({path for path, _ in alerting.hook.taken}) == GROUPS, 120)
+    text = config(broker.bootstrap, offsets_topic=offsets_topic, more=notifier(tmp_path, hook) + often)
+    with WarrenProcess(tmp_path, text) as first:
+        first.wait_until_ready()
+        stop_a_thousand_groups(broker, offsets_topic, topic)
+        eventually(lambda: len(hook.keys) > GROUPS // 4, 120)
+        first.kill()
+    with WarrenProcess(tmp_path, text) as second:
+        second.wait_until_ready()
+        eventually_equal(lambda: len({group for _, group, _ in hook.taken}), GROUPS, 240)
+        opened = second.get("/api/v1/incidents?state=open&limit=1000")["incidents"]
+    hook.close()
 
-    open_ids = {one["id"] for one in alerting.warren.get("/api/v1/incidents?state=open&limit=1000")["incidents"]}
-    alerting.close()
-    assert len(open_ids) == GROUPS
-    assert {body["id"] for _, body in alerting.hook.taken} == open_ids
-    repeated = {key for key, times in alerting.hook.keys.items() if times > 1}
-    assert len(repeated) <= 1  # the one whose answer was on its way when it was killed
+    assert {body["id"] for _, _, body in hook.taken} == {one["id"] for one in opened}
+    assert len(opened) == GROUPS
+    repeated = {key for key, times in hook.keys.items() if times > 1}
+    assert len(repeated) <= 1  # the one whose answer was on its way when Warren was killed
+    assert SECRET not in second.log()

@@ -16,7 +16,7 @@ from confluent_kafka import KafkaException, ShareConsumer
 from tests.support import java_clients
 from tests.support.java_clients import GroupOracle, StreamsApp
 from tests.support.kafka import Cluster, unique
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, eventually_equal
 from warren.embedded.broker import Broker
 from warren.errors import SetupError
 from warren.machine.java import Java
@@ -48,7 +48,7 @@ def test_a_streams_application_is_a_stable_streams_group_with_tasks_and_commits(
 ) -> None:
     app, name, source = application
     repartition = f"{name}-by-value-repartition"
-    eventually(lambda: len(oracle.committed(name)) == 4)
+    eventually_equal(lambda: len(oracle.committed(name)), 4)
     committed = oracle.committed(name)
     assert (committed[source, 0], committed[source, 1]) == (5, 5)
     assert {topic for topic, _ in committed} == {source, repartition}
@@ -74,12 +74,12 @@ def test_a_share_member_has_its_partitions_and_leaves_a_lag(cluster: Cluster, or
     group, topic = unique("share"), cluster.make_topic()
     cluster.produce(topic, 7)
     with closing(cluster.share_member(group, topic)) as member:
-        eventually(lambda: take(member) == 7)
+        eventually_equal(lambda: take(member), 7)
         found = oracle.group(group)
         assert (found["type"], found["state"]) == ("Share", "Stable")
         assert found["members"][0]["assignment"] == [{"topic": topic, "partition": 0}]
         cluster.produce(topic, 3)
-        eventually(lambda: oracle.group(group)["share_offsets"][0]["lag"] == 3)
+        eventually_equal(lambda: oracle.group(group)["share_offsets"][0]["lag"], 3)
     cluster.delete_group(group)
     assert group not in oracle.groups()
 
@@ -96,14 +96,14 @@ def test_a_commit_in_a_transaction_counts_when_the_transaction_is_committed(
 ) -> None:
     group, topic = unique("transactional"), cluster.make_topic()
     cluster.transactional_commit(group, topic, 1, end="commit")
-    eventually(lambda: oracle.committed(group) == {(topic, 0): 1})
+    eventually_equal(lambda: oracle.committed(group), {(topic, 0): 1})
     cluster.transactional_commit(group, topic, 2, end="abort")
     producer = cluster.transactional_commit(group, topic, 3, end="open")
     try:
         assert oracle.committed(group) == {(topic, 0): 1}
     finally:
         producer.commit_transaction(30)
-    eventually(lambda: oracle.committed(group) == {(topic, 0): 3})
+    eventually_equal(lambda: oracle.committed(group), {(topic, 0): 3})
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

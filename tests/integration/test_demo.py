@@ -9,23 +9,26 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.support.processes import assert_gone, die_with_parent
+from tests.support.waiting import eventually
 from warren.demo.behaviours import GROUPS
 from warren.embedded.broker import free_port
 
-ALL_SHOWN_S = 90
-HOLD_S = 10
+SHOWN_S = 180
 STOP_S = 10
+LOOKS_IN_A_ROW = 20
 
 EXPECTED = {group.name: (group.shows.of_group.name, group.shows.name) for group in GROUPS}
+"""The status of each group, and the one of the partition that is the cause of it."""
 
 
 class Demo:
@@ -37,13 +40,12 @@ class Demo:
         environment = {**os.environ, "WARREN_HOME": str(home), "WARREN_HTTP": f"127.0.0.1:{port}"}
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "warren.cli", "demo"], env=environment, stdout=output, stderr=output
+                [sys.executable, "-m", "warren.cli", "demo"],
+                env=environment,
+                stdout=output,
+                stderr=output,
+                preexec_fn=die_with_parent,  # noqa: PLW1509  # no thread of ours holds a lock that it needs
             )
-        self.started_s = time.monotonic()
-
-    @property
-    def age_s(self) -> float:
-        return time.monotonic() - self.started_s
 
     def said(self) -> str:
         return self.output.read_text()
@@ -52,28 +54,30 @@ class Demo:
         """Every process it has started, directly or not."""
         return list(psutil.Process(self.process.pid).children(recursive=True))
 
+    def workload(self) -> list[psutil.Process]:
+        """The process that plays the shop."""
+        return [one for one in self.children() if "warren.demo.workload" in command_of(one)]
+
     def states(self) -> dict[str, tuple[str, str]]:
-        """Each known group's status, and its worst partition's."""
-        return {name: state for name in EXPECTED if (state := self._state(name))}
-
-    def _state(self, group: str) -> tuple[str, str] | None:
+        """Each known group's status, and the one of its cause."""
+        assert self.process.poll() is None, self.said()
         try:
-            with urllib.request.urlopen(f"{self.url}/v3/kafka/demo/consumer/{group}/lag", timeout=5) as answer:
-                status = json.load(answer)["status"]
+            with urllib.request.urlopen(f"{self.url}/api/v1/clusters/demo/groups?limit=100", timeout=5) as answer:
+                groups = json.load(answer)["groups"]
         except (urllib.error.URLError, ConnectionError):
-            return None
-        worst = {status["status"]} if status["status"] != "ERR" else {one["status"] for one in status["partitions"]}
-        expected = EXPECTED[group][1]
-        return status["status"], expected if expected in worst else ", ".join(sorted(worst))
+            return {}
+        causes = {one["group"]: (one["status"], (one["cause"] or one)["status"]) for one in groups}
+        return {name: causes[name] for name in EXPECTED if name in causes}
 
-    def wait_until(self, condition: Callable[[], bool], by_s: float) -> None:
-        while not condition():
-            assert self.process.poll() is None, self.said()
-            assert self.age_s < by_s, f"not within {by_s} s: {self.states()}\n{self.said()}"
-            time.sleep(0.25)
+    def wait_until_shown(self) -> None:
+        """Wait until every group has shown its state in many looks in a row."""
+        looks: deque[dict[str, tuple[str, str]]] = deque(maxlen=LOOKS_IN_A_ROW)
 
-    def is_ready(self) -> bool:
-        return "Ctrl-C stops everything" in self.said()
+        def is_held() -> bool:
+            looks.append(self.states())
+            return len(looks) == LOOKS_IN_A_ROW and all(one == EXPECTED for one in looks)
+
+        eventually(is_held, SHOWN_S, saw=lambda: looks)
 
 
 @pytest.fixture
@@ -93,18 +97,9 @@ def command_of(process: psutil.Process) -> list[str]:
         return []
 
 
-def assert_gone(processes: list[psutil.Process], within_s: float) -> None:
-    _, alive = psutil.wait_procs(processes, within_s)
-    assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
-
-
 def test_the_demo_shows_every_state_holds_it_and_leaves_nothing_behind(demo: Demo) -> None:
-    demo.wait_until(lambda: demo.states() == EXPECTED, by_s=ALL_SHOWN_S)
-    print(f"all six states after {demo.age_s:.1f} s")
-    held_from_s = demo.age_s
-    while demo.age_s < held_from_s + HOLD_S:
-        assert demo.states() == EXPECTED
-        time.sleep(0.5)
+    demo.wait_until_shown()
+    eventually(lambda: "Ctrl-C stops everything" in demo.said())
     started = demo.children()
     assert len(started) >= 4  # Spark, the workload, Kafka and its guard
     demo.process.send_signal(signal.SIGINT)
@@ -117,7 +112,7 @@ def test_the_demo_shows_every_state_holds_it_and_leaves_nothing_behind(demo: Dem
 
 
 def test_nothing_outlives_a_demo_that_was_killed(demo: Demo) -> None:
-    demo.wait_until(demo.is_ready, by_s=ALL_SHOWN_S)
+    eventually(demo.workload, SHOWN_S, saw=demo.said)
     started = demo.children()
     assert len(started) >= 4
     demo.process.kill()
@@ -125,12 +120,9 @@ def test_nothing_outlives_a_demo_that_was_killed(demo: Demo) -> None:
 
 
 def test_a_workload_that_dies_ends_the_demo_with_one_sentence(demo: Demo) -> None:
-    def workload() -> list[psutil.Process]:
-        return [one for one in demo.children() if "warren.demo.workload" in command_of(one)]
-
-    demo.wait_until(lambda: bool(workload()), by_s=ALL_SHOWN_S)
+    [workload] = eventually(demo.workload, SHOWN_S, saw=demo.said)
     started = demo.children()
-    workload()[0].kill()
+    workload.kill()
     assert demo.process.wait(STOP_S) == 1
     assert "warren: The workload ended unexpectedly" in demo.said().splitlines()[-1], demo.said()
     assert_gone(started, within_s=1)
@@ -139,5 +131,5 @@ def test_a_workload_that_dies_ends_the_demo_with_one_sentence(demo: Demo) -> Non
 def test_a_port_in_use_is_told_in_one_sentence_at_once(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         demo = Demo(tmp_path, taken.getsockname()[1])
-        assert demo.process.wait(15) == 1
+        assert demo.process.wait(30) == 1
     assert demo.said() == f"warren: The address {demo.url[7:]} is in use. Stop what uses it, or choose another one.\n"

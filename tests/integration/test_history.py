@@ -1,29 +1,28 @@
-"""The history of a real Warren, killed under load: every commit once, and what was thought can be told later."""
+"""The history of a running Warren: what it thought at a moment of the past, and what other rules would have said."""
 
 from __future__ import annotations
 
 import json
 import re
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import pyarrow.dataset as ds
 import pytest
+from confluent_kafka import TopicPartition
+from pyspark.sql import SparkSession
 
+from tests.support.history_files import committed_offsets
 from tests.support.kafka import Cluster, unique
-from tests.support.waiting import eventually
-from tests.support.warren_process import WarrenProcess
+from tests.support.waiting import eventually, eventually_equal
+from tests.support.warren import StartWarren, Warren, config, run_warren
 from warren.embedded.broker import Broker
+from warren.errors import HistoryError
+from warren.history.reader import HistoryReader, Span
 
-pytestmark = pytest.mark.timeout(400)  # Warren is started four times
-
-MORE = """
+RECORDS, COMMITS = 1_000, 40
+HISTORY = """
 [history]
 path = "{path}"
 flush-interval = 3
@@ -31,145 +30,112 @@ sample-interval = 1
 """
 
 
-class Site:
-    """A Warren that keeps a history, and a group that stands still while its topic grows."""
+class Site(NamedTuple):
+    """A Warren that keeps a history, and a group that stopped committing while it had a lag."""
 
-    def __init__(self, broker: Broker, directory: Path) -> None:
-        self.cluster = Cluster(broker.bootstrap)
-        self.bootstrap = broker.bootstrap
-        self.directory = directory
-        self.path = directory / "parquet"
-        self.topic, self.group, self.last = self.cluster.make_topic(), unique("still"), 30
-        self.start()
-
-    def start(self) -> None:
-        self.warren = WarrenProcess(self.directory, self.bootstrap, more=MORE.format(path=self.path))
-        WarrenProcess.started.discard(self.warren.process)  # it outlives the test that starts it: the fixture ends it
-        self.warren.wait_until_ready()
-
-    def commit(self, offset: int) -> None:
-        self.cluster.commit(self.group, self.topic, offset)
-
-    def stand_still(self) -> None:
-        """After commits that came quickly, and were noticed: it is silent when it was so for longer than these took."""
-        while self.last < 40 or self._is_in_trouble():
-            self.last += 1
-            self.commit(self.last)
-            time.sleep(0.2)
-
-    def _is_in_trouble(self) -> bool:
-        found = self.warren.get(f"/api/v1/clusters/test/changes?group={self.group}&limit=1")["changes"]
-        return bool(found) and found[0]["now"] == "ERR"
-
-    def status(self) -> str:
-        return str(self.warren.get(f"/v3/kafka/test/consumer/{self.group}/status")["status"]["status"])
-
-    def commits(self) -> list[int]:
-        """The offsets of the group's commits in the history, as anybody reads Parquet."""
-        catalog = sorted(self.path.glob("_log/*.version.json"))
-        named = [one["path"] for file in catalog for one in json.loads(file.read_text())["add"]]
-        files = [str(self.path / path) for path in named if path.startswith("commits/")]
-        if not files:
-            return []
-        table = ds.dataset(files, format="parquet").to_table(filter=ds.field("group") == self.group)
-        return sorted(table["offset"].to_pylist())
+    warren: Warren
+    path: Path
+    topic: str
+    group: str
+    change: dict[str, Any]
+    """When the group got into trouble; it is in the history."""
 
 
 @pytest.fixture(scope="module")
-def site(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    site = Site(broker, tmp_path_factory.mktemp("history"))
-    yield site
-    code, _ = site.warren.stop()
-    assert code == 0, site.warren.log_path.read_text()
+def site(broker: Broker, start_warren: StartWarren, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    directory = tmp_path_factory.mktemp("history")
+    path, cluster = directory / "parquet", Cluster(broker.bootstrap)
+    topic, group = cluster.make_topic(), unique("still")
+    cluster.produce(topic, RECORDS)
+    with start_warren(directory, config(broker.bootstrap, more=HISTORY.format(path=path))) as warren:
+        warren.wait_until_ready()
+        with closing(cluster.consumer(group)) as consumer:
+            for offset in range(1, COMMITS + 1):
+                consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
+        eventually_equal(lambda: warren.committed(group), {(topic, 0): COMMITS})
+        change = eventually(lambda: turn_to_trouble(warren, group))
+        eventually(lambda: last_written_at(warren) > change["at"])
+        yield Site(warren, path, topic, group, change)
 
 
-def ask(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "warren.cli", *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=170, cwd=cwd)
+def turn_to_trouble(warren: Warren, group: str) -> dict[str, Any] | None:
+    """The newest change of the group, if it is the one to ERR because of its silence."""
+    found = warren.get(f"/api/v1/clusters/test/changes?group={group}&limit=1")["changes"]
+    return found[0] if found and found[0]["now"] == "ERR" and found[0]["cause"]["rule"] == "stopped" else None
 
 
-def test_a_warren_that_is_killed_again_and_again_keeps_every_commit_once(site: Site) -> None:
-    site.cluster.produce(site.topic, 1_000)
-    expected = []
-    for round_ in range(3):
-        for offset in range(10 * round_ + 1, 10 * round_ + 11):
-            site.commit(offset)
-            expected.append(offset)
-        eventually(lambda last=expected[-1]: last in _window(site))
-        site.warren.stop(signal.SIGKILL)
-        site.start()
-    eventually(lambda: site.commits() == expected, 60)
+def last_written_at(warren: Warren) -> str:
+    return warren.get("/api/v1/history")["last_written_at"] or ""
 
 
-def _window(site: Site) -> list[int]:
-    found = site.warren.get(f"/v3/kafka/test/consumer/{site.group}").get("topics", {})
-    return [one["offset"] for part in found.get(site.topic, ()) for one in part["offsets"] if one]
+def test_the_history_holds_the_commits_of_the_group(site: Site) -> None:
+    found = committed_offsets(site.path, site.group)
+
+    assert found[-1] == COMMITS
+    assert len(found) == len(set(found))
 
 
 def test_what_was_thought_at_a_moment_of_the_past_can_be_told_and_why(site: Site) -> None:
-    site.stand_still()
-    silent_since = datetime.now(UTC).isoformat()
-    changes = eventually(lambda: _turns_to_trouble(site, silent_since), 120)
-    at = changes[0]["at"]
-    eventually(lambda: _is_written(site, at), 60)
-    done = ask("explain", site.group, "--at", at, "--history", str(site.path), "--json", cwd=site.directory)
+    done = run_warren("explain", site.group, "--at", site.change["at"], "--history", str(site.path), "--json")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["status"], told["partitions"][0]["rule"]) == ("ERR", changes[0]["cause"]["rule"])
-    assert told["partitions"][0]["reason"] == changes[0]["cause"]["reason"]
-    assert [one["offset"] for one in told["partitions"][0]["window"]][-2:] == [site.last - 1, site.last]
+    [partition] = (told := json.loads(done.stdout))["partitions"]
+
+    assert (told["status"], partition["rule"]) == ("ERR", site.change["cause"]["rule"])
+    assert partition["reason"] == site.change["cause"]["reason"]
+    assert [one["offset"] for one in partition["window"]][-2:] == [COMMITS - 1, COMMITS]
 
 
-def _turns_to_trouble(site: Site, after: str) -> list[dict[str, Any]]:
-    """The newest change, if it is to ERR and later than that moment: an earlier one is of the time between kills."""
-    found = site.warren.get(f"/api/v1/clusters/test/changes?group={site.group}&limit=1")["changes"]
-    return [one for one in found if one["now"] == "ERR" and one["at"] > after]
+def test_a_replay_as_it_was_changes_nothing(site: Site) -> None:
+    done = run_warren("replay", *where(site), "--json")
+    assert done.returncode == 0, done.stderr
+    alerts = json.loads(done.stdout)["alerts"]
+
+    assert (alerts["saved"], alerts["added"]) == (0, 0)
+    assert alerts["kept"] >= 1
 
 
-def _is_written(site: Site, at: str) -> bool:
-    answer: dict[str, Any] = site.warren.get("/api/v1/history")
-    return bool(answer["last_written_at"]) and answer["last_written_at"] > at
+def test_a_replay_under_calmer_rules_saves_the_alert_and_draws_it(site: Site, tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    done = run_warren("replay", *where(site), "--allowed-lag", "100000", "--html", str(report))
 
-
-def test_a_replay_as_it_was_changes_nothing_and_other_rules_do(site: Site) -> None:
-    where = ("--history", str(site.path), "--from", "1h", "--group", f"^{site.group}$")
-    as_it_was = json.loads(ask("replay", *where, "--json", cwd=site.directory).stdout)
-    assert as_it_was["alerts"]["saved"] == as_it_was["alerts"]["added"] == 0
-    assert as_it_was["alerts"]["kept"] >= 1
-    report = site.directory / "report.html"
-    calmer = ask("replay", *where, "--allowed-lag", "100000", "--html", str(report), cwd=site.directory)
-    assert calmer.returncode == 0, calmer.stderr
-    assert re.search(rf"{site.group}\s+\d+\s+0\s+", calmer.stdout), calmer.stdout
+    assert done.returncode == 0, done.stderr
+    assert re.search(rf"{site.group}\s+\d+\s+0\s+", done.stdout), done.stdout
     assert "<svg" in report.read_text()
+
+
+def where(site: Site) -> tuple[str, ...]:
+    return "--history", str(site.path), "--from", "1h", "--group", f"^{site.group}$"
 
 
 def test_the_api_tells_how_the_lag_of_a_group_went(site: Site) -> None:
     found = site.warren.get(f"/api/v1/clusters/test/groups/{site.group}/history?points=50")
-    assert found["status"][-1] in ("OK", "WARN", "ERR")
-    assert max(found["total_lag"]) >= 900
-    assert len(found["times"]) == len(found["total_lag"]) <= 50
+
+    assert found["status"][-1] == "ERR"
+    assert found["total_lag"][-1] == RECORDS - COMMITS
+    assert found["times"] == sorted(found["times"])
+    assert 1 < len(found["times"]) == len(found["total_lag"]) == len(found["status"]) <= 50
 
 
 def test_the_api_tells_how_a_group_moved_through_a_partition(site: Site) -> None:
     path = f"/api/v1/clusters/test/groups/{site.group}/topics/{site.topic}/partitions/0/history?points=50"
     found = site.warren.get(path)
-    assert found["committed_offset"][-1] == site.last
-    assert found["end_offset"][-1] == 1_000
+
+    assert found["committed_offset"][-1] == COMMITS
+    assert found["end_offset"][-1] == RECORDS
     assert len(found["times"]) == len(found["committed_offset"]) == len(found["end_offset"]) <= 50
 
 
+def test_a_time_before_the_history_is_told_in_a_sentence(site: Site, spark: SparkSession) -> None:
+    with pytest.raises(HistoryError, match="before the history begins"):
+        HistoryReader(spark, str(site.path)).checked(Span("test", 0, 1_000))
+
+
 @pytest.mark.parametrize(
-    ("arguments", "says", "code"),
-    [
-        (("--from", "2020-01-01T00:00Z", "--to", "2020-01-02T00:00Z"), "before the history begins", 1),
-        (("--from", "10m", "--to", "20m"), "is empty", 2),
-        (("--from", "yesterday"), "is no moment", 2),
-    ],
+    ("arguments", "says"), [(("--from", "10m", "--to", "20m"), "is empty"), (("--from", "yesterday"), "is no moment")]
 )
-def test_a_time_that_makes_no_sense_is_told_in_a_sentence(
-    site: Site, arguments: tuple[str, ...], says: str, code: int
-) -> None:
-    done = ask("replay", "--history", str(site.path), *arguments, cwd=site.directory)
-    assert done.returncode == code
+def test_a_time_that_makes_no_sense_is_told_in_a_sentence(site: Site, arguments: tuple[str, ...], says: str) -> None:
+    done = run_warren("replay", "--history", str(site.path), *arguments)
+
+    assert done.returncode == 2
     assert says in done.stderr
     assert "Traceback" not in done.stderr

@@ -11,7 +11,7 @@ from confluent_kafka.admin import NewTopic
 
 from tests.support.kafka import Cluster, unique
 from tests.support.scenario import commit_table
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually_equal
 from warren.clusters.state import ClusterState
 from warren.embedded.broker import HOST, Broker
 from warren.errors import SourceError
@@ -54,10 +54,10 @@ def brokers(tmp_path: Path) -> Iterator[tuple[Broker, SecondBroker]]:
 def test_a_partition_that_loses_its_leader_keeps_its_lag_and_says_so(brokers: tuple[Broker, SecondBroker]) -> None:
     first, second = brokers
     cluster, topic = Cluster(first.bootstrap), unique("lost")
-    eventually(lambda: len(cluster.admin.list_topics(timeout=5).brokers) == 2)
+    eventually_equal(lambda: len(cluster.admin.list_topics(timeout=5).brokers), 2)
     new = NewTopic(topic, 2, replica_assignment=[[1], [2]])
     cluster.admin.create_topics([new])[topic].result(30)
-    eventually(lambda: len(cluster.admin.list_topics(topic, timeout=5).topics[topic].partitions) == 2)
+    eventually_equal(lambda: len(cluster.admin.list_topics(topic, timeout=5).topics[topic].partitions), 2)
     for partition in range(2):
         cluster.produce(topic, 10, partition)
     state = ClusterState("test", Limits(), Settings(), {"c": "__consumer_offsets"})
@@ -79,10 +79,10 @@ def test_a_partition_that_loses_its_leader_keeps_its_lag_and_says_so(brokers: tu
     state.apply_commit_rows(
         "c", commit_table(("g", topic, 0, 4, START_MS), ("g", topic, 1, 7, START_MS)), now_ms=START_MS
     )
-    eventually(lambda: told() == [(10, 6, []), (10, 3, [])])
+    eventually_equal(told, [(10, 6, []), (10, 3, [])])
 
     second.stop()
 
-    eventually(lambda: told() == [(10, 6, []), (10, 3, ["no_leader"])], 60)
+    eventually_equal(told, [(10, 6, []), (10, 3, ["no_leader"])], 60)
     second.start()
-    eventually(lambda: told() == [(10, 6, []), (10, 3, [])], 60)
+    eventually_equal(told, [(10, 6, []), (10, 3, [])], 60)

@@ -7,31 +7,33 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import groupby, product
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.support.kafka import unique
-from tests.support.waiting import eventually
-from tests.support.warren_process import die_with_parent
-from tests.support.zookeeper import ZooKeeper
+from tests.support.processes import die_with_parent
+from tests.support.servers import ZooKeeper
+from tests.support.waiting import eventually, eventually_equal
 from warren.embedded.broker import Broker
 
-TAKE_OVER_S = 15.0
+SESSION_S = 2
+STEADY_LINES = 40
+"""So many lines in a row, of which each candidate writes twenty a second."""
 
 STANDS = """
-import json, sys, time
+import json, sys, threading, time
 from warren.config.model import Zookeeper
 from warren.notify.kafka_leader import KafkaLeader
 from warren.notify.zookeeper_leader import ZooKeeperLeader
-kind, address, name = sys.argv[1:4]
+kind, address, name, session_s = *sys.argv[1:4], int(sys.argv[5])
 if kind == "zookeeper":
-    leader = ZooKeeperLeader(Zookeeper(servers=[address], timeout=6, root_path="/warren/test"))
+    leader = ZooKeeperLeader(Zookeeper(servers=[address], timeout=session_s, root_path=f"/warren/{name}"))
 else:
-    leader = KafkaLeader({"bootstrap.servers": address}, group=name)
-import threading
+    leader = KafkaLeader({"bootstrap.servers": address}, group=name, session_s=session_s)
 over = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
 leader.start()
@@ -43,48 +45,56 @@ leader.stop()
 """
 
 
+class Line(NamedTuple):
+    """What a candidate wrote down."""
+
+    at_s: float
+    leads: bool
+    says: str
+
+
 class Candidate:
     """A process that stands for leadership, and writes down twenty times a second whether it has it."""
 
     def __init__(self, directory: Path, number: int, kind: str, address: str, group: str) -> None:
         self._file = directory / f"{number}.log"
         self._file.touch()
-        command = [sys.executable, "-c", STANDS, kind, address, group, str(self._file)]
+        command = [sys.executable, "-c", STANDS, kind, address, group, str(self._file), str(SESSION_S)]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             preexec_fn=die_with_parent,  # noqa: PLW1509  # no thread of ours holds a lock that it needs
         )
 
-    def history(self) -> list[tuple[float, bool]]:
-        return [(at_s, leads) for at_s, leads, _ in self._lines()]
+    def lines(self) -> list[Line]:
+        whole = self._file.read_text().rpartition("\n")[0]  # the last line may be half written
+        return [Line(*json.loads(line)) for line in whole.splitlines()]
 
     @property
     def leads(self) -> bool:
-        found = self.history()
-        return bool(found) and found[-1][1] and time.time() - found[-1][0] < 1
+        found = self.lines()
+        return bool(found) and found[-1].leads
 
     @property
     def waits(self) -> bool:
         """Whether it has seen that another one leads."""
-        found = self._lines()
-        return bool(found) and found[-1][2].startswith("waiting: another")
+        found = self.lines()
+        return bool(found) and found[-1].says.startswith("waiting: another")
 
-    def _lines(self) -> list[tuple[float, bool, str]]:
-        whole = self._file.read_text().rpartition("\n")[0]  # the last line may be half written
-        return [(at_s, leads, says) for at_s, leads, says in map(json.loads, whole.splitlines())]
+    def reigns(self) -> list[tuple[float, float]]:
+        """From when until when it wrote down, without a break, that it leads."""
+        runs = [list(run) for leads, run in groupby(self.lines(), key=lambda line: line.leads) if leads]
+        return [(run[0].at_s, run[-1].at_s) for run in runs]
 
     def leave(self) -> None:
+        """Step down and end."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        self.process.wait(20)
+        self.process.wait(30)
 
     def end(self) -> None:
         with self.process:
             self.process.kill()
-
-
-Candidates = Callable[[], list[Candidate]]
 
 
 @pytest.fixture(scope="module")
@@ -96,16 +106,17 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
 @pytest.fixture(params=["zookeeper", "kafka"])
 def two(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Candidate]]:
     """Two candidates, the first of which leads; one that comes later may take it from the first at once."""
-    kind, group = str(request.param), unique("leader")
+    kind = str(request.param)
     if kind == "zookeeper":
         server: ZooKeeper = request.getfixturevalue("zookeeper")
         address = server.address
     else:
         broker: Broker = request.getfixturevalue("broker")
         address = broker.bootstrap
+    group = unique("leader")
     found = [Candidate(tmp_path, number, kind, address, group) for number in range(2)]
     try:
-        eventually(lambda: {(one.leads, one.waits) for one in found} == {(True, False), (False, True)}, 60)
+        eventually_equal(lambda: {(one.leads, one.waits) for one in found}, {(True, False), (False, True)})
         found.sort(key=lambda one: not one.leads)
         yield found
     finally:
@@ -113,42 +124,39 @@ def two(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Candida
             one.end()
 
 
-def reigns(one: Candidate) -> list[tuple[float, float]]:
-    """From when until when it wrote down, without a break, that it leads."""
-    runs = [list(run) for leads, run in groupby(one.history(), key=lambda line: line[1]) if leads]
-    return [(run[0][0], run[-1][0]) for run in runs]
-
-
-def lead_at_once(first: Candidate, second: Candidate) -> float:
+def lead_at_once_s(first: Candidate, second: Candidate) -> float:
     """For how many seconds both led; that one gives up just when the other one wins is as it should be."""
-    pairs = product(reigns(first), reigns(second))
+    pairs = product(first.reigns(), second.reigns())
     return sum(max(min(one[1], other[1]) - max(one[0], other[0]), 0.0) for one, other in pairs)
 
 
 def test_exactly_one_leads_and_hands_over_when_it_leaves(two: list[Candidate]) -> None:
     first, second = two
-    time.sleep(2)
-    assert (first.leads, second.leads) == (True, False)
+    seen = len(first.lines())
+    eventually(lambda: len(first.lines()) >= seen + STEADY_LINES)
+    assert {line.leads for line in first.lines()[seen:]} == {True}
 
     first.leave()
-    eventually(lambda: second.leads, TAKE_OVER_S)
-    assert lead_at_once(first, second) == 0.0
+    eventually(lambda: second.leads)
+    assert lead_at_once_s(first, second) == 0.0
 
 
-def test_another_one_leads_soon_after_the_leader_is_killed(two: list[Candidate]) -> None:
+def test_another_one_leads_after_the_leader_is_killed(two: list[Candidate]) -> None:
     first, second = two
     first.end()
 
-    eventually(lambda: second.leads, TAKE_OVER_S)
+    eventually(lambda: second.leads)
+    assert lead_at_once_s(first, second) == 0.0
 
 
 def test_a_leader_that_was_paused_does_not_think_for_a_moment_that_it_still_leads(two: list[Candidate]) -> None:
     first, second = two
     first.process.send_signal(signal.SIGSTOP)
-    eventually(lambda: second.leads, TAKE_OVER_S)
-    first.process.send_signal(signal.SIGCONT)
+    eventually(lambda: second.leads)
     resumed_s = time.time()
-    time.sleep(3)
+    first.process.send_signal(signal.SIGCONT)
+    after = eventually(lambda: [line for line in first.lines() if line.at_s > resumed_s][5:])
 
-    assert [leads for at_s, leads in first.history() if at_s > resumed_s][:5] == [False] * 5
-    assert lead_at_once(first, second) == 0.0  # it may win again, but only after the other one has given up
+    assert after
+    assert [line.leads for line in first.lines() if line.at_s > resumed_s][:5] == [False] * 5
+    assert lead_at_once_s(first, second) == 0.0  # it may win again, but only after the other one has given up

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,11 @@ from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
 
 from tests.support.kafka import Cluster, unique
-from tests.support.waiting import eventually
-from tests.support.warren_process import WarrenProcess
-from tests.support.zookeeper import ZooKeeper
+from tests.support.servers import ZooKeeper
+from tests.support.waiting import eventually, eventually_equal
+from tests.support.warren import StartWarren, WarrenInProcess, WarrenProcess
 from warren.embedded.broker import Broker
 from warren.sources.admin import AdminOptions, AdminPlace, KafkaAdmin
-
-pytestmark = pytest.mark.timeout(420)  # a Warren with five queries takes its time to come up on a busy machine
 
 SECRET = "z00-s3cret"
 
@@ -29,6 +28,7 @@ CONFIG = """
 trigger = 0.5
 snapshot-interval = 0.5
 evaluate-interval = 0.5
+retry-max = 2
 
 [httpserver.default]
 address = "127.0.0.1:0"
@@ -75,20 +75,18 @@ poll-interval = 1
 
 
 class Site:
-    """A Warren, and the places that it looks at."""
+    """A Warren, and the offset stores that it polls."""
 
-    def __init__(self, directory: Path, zookeeper: ZooKeeper, config: str) -> None:
+    def __init__(self, zookeeper: ZooKeeper, start: Callable[[], WarrenInProcess | WarrenProcess]) -> None:
         self.zookeeper = zookeeper
-        self._directory, self._config = directory, config
+        self.start = start
         self.client = KazooClient(hosts=zookeeper.address, timeout=5)
         self.client.start(30)
-        self.warren = self.start()
+        self.warren = start()
 
-    def start(self) -> WarrenProcess:
-        warren = WarrenProcess.with_burrow_file(self._directory, self._config, "default")
-        eventually(lambda: warren.status("/burrow/admin/ready") == 200 or warren.process.poll() is not None, 240)
-        WarrenProcess.started.discard(warren.process)  # it outlives the test that starts it: the fixture ends it
-        return warren.wait_until_ready()
+    def close(self) -> None:
+        self.client.stop()
+        self.client.close()
 
     def write(self, path: str, text: str) -> None:
         """As a consumer does: make the node, or write it again."""
@@ -111,15 +109,10 @@ class Site:
         }
         self.write(f"/storm/{name}/partition_{partition}", json.dumps(state))
 
-    def lag(self, cluster: str, group: str) -> dict[str, Any] | None:
-        """The group as v3 tells it; None if it does not."""
-        found: dict[str, Any] | None = self.warren.get(f"/v3/kafka/{cluster}/consumer/{group}/lag").get("status")
-        return found
-
-    def partition(self, cluster: str, group: str, partition: int = 0) -> dict[str, Any] | None:
-        status = self.lag(cluster, group)
-        found = [one for one in status["partitions"] if one["partition"] == partition] if status else []
-        return found[0] if found and found[0]["end"] else None
+    def partition(self, cluster: str, group: str, partition: int = 0) -> dict[str, Any]:
+        """A partition as v3 tells it; empty if nothing was committed to it."""
+        found = {number: one for (_, number), one in self.warren.partitions(group, cluster).items() if one["end"]}
+        return found.get(partition, {})
 
     def offset(self, cluster: str, group: str, partition: int = 0) -> int | None:
         found = self.partition(cluster, group, partition)
@@ -127,8 +120,8 @@ class Site:
 
     def window(self, cluster: str, group: str) -> list[int]:
         """The offsets in the window of partition 0."""
-        [topic] = self.warren.get(f"/v3/kafka/{cluster}/consumer/{group}")["topics"].values()
-        return [one["offset"] for one in topic[0]["offsets"] if one]
+        [offsets] = [one for (_, number), one in self.warren.window(group, cluster).items() if number == 0]
+        return offsets
 
     def bad(self) -> dict[str, str]:
         """What could not be read, by its path."""
@@ -137,23 +130,20 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    directory = tmp_path_factory.mktemp("places")
+def site(broker: Broker, start_warren: StartWarren, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    directory = tmp_path_factory.mktemp("offset-stores")
     with ZooKeeper(directory / "zookeeper") as zookeeper:
-        config = CONFIG.format(
-            bootstrap=broker.bootstrap,
-            zookeeper=zookeeper.address,
-            secret=SECRET,
-        )
-        running = Site(directory, zookeeper, config)
+        text = site_config(broker, zookeeper)
+        running = Site(zookeeper, lambda: start_warren(directory / "warren", text).wait_until_ready())
         yield running
-        code, _ = running.warren.stop()
-        running.client.stop()
-        running.client.close()
-    log = running.warren.log_path.read_text()
-    assert code == 0, log
-    written = [log, *(one.read_text(errors="replace") for one in directory.glob("home/*.log*"))]
-    assert SECRET not in "".join(written)
+        log = running.warren.log()
+        running.warren.stop()
+        running.close()
+    assert SECRET not in log
+
+
+def site_config(broker: Broker, zookeeper: ZooKeeper) -> str:
+    return CONFIG.format(bootstrap=broker.bootstrap, zookeeper=zookeeper.address, secret=SECRET)
 
 
 @pytest.fixture(scope="module")
@@ -170,10 +160,6 @@ def topic(kafka: Cluster) -> str:
     return topic
 
 
-def until(condition: Callable[[], object]) -> None:
-    eventually(condition, 180)  # a query that has failed some times waits for half a minute
-
-
 # -- ZooKeeper -------------------------------------------------------------------------------------------------------
 
 
@@ -182,7 +168,7 @@ def test_offsets_in_zookeeper_are_told_with_lag_and_owner(site: Site, topic: str
     site.write(f"/kafka/consumers/{group}/owners/{topic}/3", owner)
     site.commit(group, topic, 10)
     site.commit(group, topic, 4, 3)  # numbers need not follow one another
-    until(lambda: site.offset("old", group, 3) == 4 and site.offset("old", group) == 10)
+    eventually_equal(lambda: (site.offset("old", group), site.offset("old", group, 3)), (10, 4))
 
     found = site.partition("old", group, 3)
     assert found
@@ -197,8 +183,8 @@ def test_a_consumer_that_goes_silent_with_a_lag_stops(site: Site, topic: str) ->
     group = unique("silent")
     for offset in (3, 4):
         site.commit(group, topic, offset)
-        until(lambda offset=offset: site.offset("old", group) == offset)  # type: ignore[misc]
-    until(lambda: (site.partition("old", group) or {})["status"] == "STOP")
+        eventually_equal(lambda: site.offset("old", group), offset)
+    eventually_equal(lambda: site.partition("old", group)["status"], "STOP")
 
 
 def test_the_same_offset_written_again_and_again_is_a_stall(site: Site, topic: str) -> None:
@@ -207,25 +193,25 @@ def test_the_same_offset_written_again_and_again_is_a_stall(site: Site, topic: s
     def is_told() -> bool:
         site.commit(group, topic, 5)
         found = site.partition("old", group)
-        return found is not None and found["status"] == "STALL" and site.window("old", group) == [5, 5, 5]
+        return bool(found) and found["status"] == "STALL" and site.window("old", group) == [5, 5, 5]
 
-    until(is_told)
+    eventually(is_told)
 
 
 def test_what_is_removed_from_zookeeper_is_gone_and_what_is_made_again_is_back(site: Site, topic: str) -> None:
     group = unique("leaving")
     site.commit(group, topic, 10)
     site.commit(group, topic, 5, 3)
-    until(lambda: site.offset("old", group, 3) == 5)
+    eventually_equal(lambda: site.offset("old", group, 3), 5)
     site.client.delete(f"/kafka/consumers/{group}/offsets/{topic}/3")
-    until(lambda: site.offset("old", group, 3) is None)
+    eventually_equal(lambda: site.offset("old", group, 3), None)
     assert site.offset("old", group) == 10
 
     site.client.delete(f"/kafka/consumers/{group}", recursive=True)
-    until(lambda: group not in site.warren.get("/v3/kafka/old/consumer")["consumers"])
+    eventually(lambda: group not in site.warren.groups("old"))
 
     site.commit(group, topic, 7)
-    until(lambda: site.offset("old", group) == 7)
+    eventually_equal(lambda: site.offset("old", group), 7)
 
 
 def test_a_node_that_is_no_offset_is_told_with_its_path_and_stops_nothing(site: Site, topic: str) -> None:
@@ -233,7 +219,7 @@ def test_a_node_that_is_no_offset_is_told_with_its_path_and_stops_nothing(site: 
     path = f"/kafka/consumers/{group}/offsets/{topic}/0"
     site.write(path, "ten")
     site.commit(group, topic, 3, 3)
-    until(lambda: site.offset("old", group, 3) == 3)
+    eventually_equal(lambda: site.offset("old", group, 3), 3)
 
     assert site.bad()[path] == "'ten' is not an offset"
 
@@ -242,9 +228,9 @@ def test_a_group_that_is_denied_is_not_read(site: Site, topic: str) -> None:
     denied, wanted = unique("denied"), unique("wanted")
     for group in (denied, wanted):
         site.commit(group, topic, 1)
-    until(lambda: site.offset("old", wanted) == 1)
+    eventually_equal(lambda: site.offset("old", wanted), 1)
 
-    assert denied not in site.warren.get("/v3/kafka/old/consumer")["consumers"]
+    assert denied not in site.warren.groups("old")
 
 
 def test_nodes_that_only_we_may_read_are_read_and_those_of_others_are_told(site: Site, topic: str) -> None:
@@ -253,8 +239,8 @@ def test_nodes_that_only_we_may_read_are_read_and_those_of_others_are_told(site:
         site.commit(group, topic, 6)
         path = f"/kafka/consumers/{group}/offsets/{topic}/0"
         site.client.set_acls(path, [make_digest_acl(user, SECRET, all=True)])
-    until(lambda: site.offset("old", ours) == 6)
-    until(lambda: f"/kafka/consumers/{others}/offsets/{topic}/0" in site.bad())
+    eventually_equal(lambda: site.offset("old", ours), 6)
+    eventually(lambda: f"/kafka/consumers/{others}/offsets/{topic}/0" in site.bad())
 
 
 # -- Storm -----------------------------------------------------------------------------------------------------------
@@ -264,7 +250,7 @@ def test_the_offsets_of_a_spout_are_told_under_its_id(site: Site, topic: str) ->
     spout = unique("spout")
     site.spout(spout, topic, 8)
     site.write(f"/storm/{spout}/partition_3", '{"offset": 3')
-    until(lambda: site.offset("old", spout) == 8)
+    eventually_equal(lambda: site.offset("old", spout), 8)
 
     found = site.partition("old", spout)
     assert found
@@ -281,23 +267,23 @@ def test_what_the_brokers_tell_of_a_group_is_told_until_they_have_it_no_more(
     group, denied = unique("asked"), unique("denied")
     kafka.commit(denied, topic, 3)
     kafka.commit(group, topic, 4)
-    until(lambda: site.offset("asked", group) == 4)
+    eventually_equal(lambda: site.offset("asked", group), 4)
     kafka.commit(group, topic, 9)
-    until(lambda: site.offset("asked", group) == 9)
+    eventually_equal(lambda: site.offset("asked", group), 9)
 
     assert site.window("asked", group) == [4, 9]
-    assert denied not in site.warren.get("/v3/kafka/asked/consumer")["consumers"]
+    assert denied not in site.warren.groups("asked")
     kafka.delete_group(group)
-    until(lambda: group not in site.warren.get("/v3/kafka/asked/consumer")["consumers"])
+    eventually(lambda: group not in site.warren.groups("asked"))
 
 
 def test_a_member_that_the_brokers_tell_of_owns_its_partition(site: Site, kafka: Cluster, topic: str) -> None:
     group = unique("member")
     kafka.commit(group, topic, 6)
-    until(lambda: site.offset("asked", group) == 6)
+    eventually_equal(lambda: site.offset("asked", group), 6)
     member = kafka.running_member(group, topic)
     try:
-        until(lambda: (site.partition("asked", group) or {}).get("client_id") == f"{group}-client")
+        eventually_equal(lambda: site.partition("asked", group).get("client_id"), f"{group}-client")
         told = site.warren.get(f"/api/v1/clusters/asked/groups/{group}")
     finally:
         member.close()
@@ -335,14 +321,14 @@ def test_a_cluster_without_an_offsets_topic_has_no_groups(tmp_path: Path) -> Non
 def test_zookeeper_may_go_and_come_back(site: Site, topic: str) -> None:
     group = unique("patient")
     site.commit(group, topic, 1)
-    until(lambda: site.offset("old", group) == 1)
+    eventually_equal(lambda: site.offset("old", group), 1)
     site.zookeeper.stop()
-    until(lambda: "cannot be read" in str(_query(site, "commits-zk")["last_error"]))
+    eventually(lambda: "cannot be read" in str(_query(site, "commits-zk")["last_error"]))
     site.zookeeper.start()
-    until(lambda: site.client.connected)
+    eventually(lambda: site.client.connected)
     site.commit(group, topic, 2)
 
-    until(lambda: site.offset("old", group) == 2)
+    eventually_equal(lambda: site.offset("old", group), 2)
     assert site.window("old", group) == [1, 2]
 
 
@@ -351,34 +337,55 @@ def _query(site: Site, name: str) -> dict[str, Any]:
     return next(one for one in queries if one["name"] == name)
 
 
-def test_after_a_kill_nothing_is_doubled_and_nothing_is_lost(site: Site, kafka: Cluster, topic: str) -> None:
+def restart_amid_commits(site: Site, kafka: Cluster, topic: str, end: Callable[[], None]) -> None:
+    """End a Warren, have consumers go on, and start it again: nothing is doubled and nothing is lost."""
     in_zookeeper, asked, leaving = unique("kept"), unique("kept-asked"), unique("gone")
     site.commit(leaving, topic, 1)
     for offset in (1, 2):
         site.commit(in_zookeeper, topic, offset)
         kafka.commit(asked, topic, offset)
-        until(lambda offset=offset: site.offset("old", in_zookeeper) == offset)  # type: ignore[misc]
-        until(lambda offset=offset: site.offset("asked", asked) == offset)  # type: ignore[misc]
-    _kill(site)
+        eventually_equal(lambda: site.offset("old", in_zookeeper), offset)
+        eventually_equal(lambda: site.offset("asked", asked), offset)
+    eventually_equal(lambda: site.offset("old", leaving), 1)
+    end()
     site.commit(in_zookeeper, topic, 3)
     site.client.delete(f"/kafka/consumers/{leaving}", recursive=True)
     site.warren = site.start()
 
-    until(lambda: site.offset("old", in_zookeeper) == 3)
+    eventually_equal(lambda: site.offset("old", in_zookeeper), 3)
     assert site.window("old", in_zookeeper) == [1, 2, 3]
     assert site.window("asked", asked) == [1, 2]
-    assert leaving not in site.warren.get("/v3/kafka/old/consumer")["consumers"]
+    assert leaving not in site.warren.groups("old")
 
 
-def _kill(site: Site) -> None:
+def test_after_a_restart_nothing_is_doubled_and_nothing_is_lost(site: Site, kafka: Cluster, topic: str) -> None:
+    restart_amid_commits(site, kafka, topic, site.warren.stop)
+
+
+@pytest.mark.long
+def test_after_a_kill_nothing_is_doubled_and_nothing_is_lost(
+    broker: Broker, kafka: Cluster, topic: str, tmp_path: Path
+) -> None:
+    with ExitStack() as running:
+        zookeeper = running.enter_context(ZooKeeper(tmp_path / "zookeeper"))
+        text, directory = site_config(broker, zookeeper), tmp_path / "warren"
+
+        def start() -> WarrenProcess:
+            return running.enter_context(WarrenProcess(directory, text)).wait_until_ready(240)
+
+        site = Site(zookeeper, start)
+        running.callback(site.close)
+        restart_amid_commits(site, kafka, topic, lambda: kill_after_a_snapshot(site.warren))
+        assert SECRET not in "".join(one.read_text(errors="replace") for one in directory.rglob("*.log*"))
+
+
+def kill_after_a_snapshot(warren: WarrenProcess) -> None:
     """A killed Warren has what its last snapshot has: it writes one each half second."""
-    directory = site.warren.log_path.parent
-    files = sorted((directory / "home" / "snapshots").glob("*.snapshot"))
+    files = sorted((warren.directory / "home" / "snapshots").glob("*.snapshot"))
     for _ in range(2):  # one that is under way may have begun too early
         before = [one.stat().st_mtime_ns for one in files]
-        until(lambda before=before: _are_newer(files, before))  # type: ignore[misc]
-    site.warren.process.kill()
-    site.warren.process.wait(30)
+        eventually(lambda: _are_newer(files, before))  # noqa: B023  # called at once
+    warren.kill()
 
 
 def _are_newer(files: list[Path], before: list[int]) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import signal
 import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,27 +15,31 @@ from typing import Any, NamedTuple
 import pytest
 from confluent_kafka import TopicPartition
 
-from tests.integration.test_dashboards_influxdb import BUILT_IN, has_values
 from tests.support.grafana import ALL, Target, as_regex, filled, targets
 from tests.support.kafka import Cluster, unique
 from tests.support.line_protocol import points as points_in
 from tests.support.programs import TELEGRAF
 from tests.support.servers.influxdb import PASSWORD, InfluxDB
 from tests.support.servers.receivers import (
-    BAD_SINKS,
-    GOOD_SINKS,
     GROUPS,
     INTERVAL_MS,
+    LONG_BAD_SINKS,
+    LONG_SINKS,
+    QUICK_BAD_SINKS,
+    QUICK_SINKS,
     WRONG,
     Lags,
     Receivers,
     lags_of_documents,
 )
-from tests.support.waiting import eventually
-from tests.support.warren_process import CONFIG, WarrenProcess
+from tests.support.waiting import eventually, eventually_equal
+from tests.support.warren import WarrenProcess, config
 from warren.embedded.broker import Broker
 
 pytestmark = pytest.mark.timeout(400)  # all of it happens before the first test
+
+SINKS = [*QUICK_SINKS, *(pytest.param(one, marks=pytest.mark.long) for one in LONG_SINKS)]
+BAD_SINKS = [*QUICK_BAD_SINKS.items(), *(pytest.param(*one, marks=pytest.mark.long) for one in LONG_BAD_SINKS.items())]
 
 
 class Site(NamedTuple):
@@ -49,7 +52,7 @@ class Site(NamedTuple):
     behind: str
     level: str
     gathered: list[Any]
-    """What telegraf has asked for at a quiet moment, at the same time as the sinks."""
+    """What telegraf has asked for at a quiet moment, at the same time as the sinks; nothing in the quick suite."""
     quiet_ms: int
     killed_ms: int
     sinks: dict[str, dict[str, Any]]
@@ -57,9 +60,9 @@ class Site(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def site(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(broker: Broker, is_long: bool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     directory = tmp_path_factory.mktemp("sinks")
-    receivers, kafka = Receivers(directory / "receivers"), Cluster(broker.bootstrap)
+    receivers, kafka = Receivers(directory / "receivers", is_long=is_long), Cluster(broker.bootstrap)
     topic = kafka.make_topic(2, "sinks-orders")
     kafka.produce(topic, 20, 0)
     kafka.produce(topic, 10, 1)
@@ -68,50 +71,32 @@ def site(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         stack.callback(receivers.stop)
         receivers.start()
         receivers.make_topic()
-        config = CONFIG.format(
-            address="127.0.0.1:0", bootstrap=broker.bootstrap, intervals=10, offsets_topic="__consumer_offsets"
-        )
-        text = config + receivers.config()
-        warren = _start(directory, text, stack)
-        member = kafka.member(level, topic)
-        stack.callback(member.close)
+        text = config(broker.bootstrap, more=receivers.config())
+        warren = stack.enter_context(WarrenProcess(directory, text)).wait_until_ready()
+        member = stack.enter_context(closing(kafka.member(level, topic)))
         member.commit(offsets=[TopicPartition(topic, 0, 20), TopicPartition(topic, 1, 10)], asynchronous=False)
         kafka.commit(behind, topic, 5)
-        eventually(lambda: _last_status(receivers.influx, behind) == "STOP", 60)
-        gathered = _telegraf(directory, warren.address)
+        eventually_equal(lambda: _last_status(receivers.influx, behind), "STOP")
+        gathered = _telegraf(directory, warren.address) if is_long else []
         quiet_ms = _now_ms()
-        eventually(lambda: max(at for at, _ in receivers.lags("influx")) > quiet_ms, 30)
-        eventually(lambda: {name for name, one in _sinks(warren).items() if one["failing"]} == set(BAD_SINKS), 60)
+        eventually(lambda: max(at for at, _ in receivers.lags("influx")) > quiet_ms)
+        eventually_equal(
+            lambda: {name for name, one in _sinks(warren).items() if one["failing"]}, set(receivers.bad_sinks)
+        )
         text += receivers.late_config()
-        (directory / "burrow.toml").write_text(text)
-        warren.process.send_signal(signal.SIGHUP)
-        eventually(lambda: _sinks(warren).get("late", {}).get("sent"), 60)
+        warren.reload(text)
+        eventually(lambda: _sinks(warren).get("late", {}).get("sent"))
         receivers.stop()
         kafka.commit(behind, topic, 8)
         eventually(lambda: all(one["failing"] and one["waiting"] > 8 for one in _sinks(warren).values()), 90)
         sinks = _sinks(warren)
-        warren.process.kill()
-        warren.process.wait()
-        killed_ms = _now_ms()
-        warren = _start(directory, text, stack)
-        receivers.start()
-        eventually(lambda: all(_sinks(warren)[name]["last_sent_at"] for name in GOOD_SINKS), 90)
-        _wait_for(receivers, _now_ms())
-        code, _ = warren.stop()
-        assert code == 0, warren.log_path.read_text()
+        killed_ms = warren.kill()
+        with WarrenProcess(directory, text) as warren:
+            warren.wait_until_ready()
+            receivers.start()
+            eventually(lambda: all(_sinks(warren)[name]["last_sent_at"] for name in receivers.sinks), 90)
+            _wait_for(receivers, _now_ms())
         yield Site(receivers, warren, directory, topic, behind, level, gathered, quiet_ms, killed_ms, sinks)
-
-
-def _start(directory: Path, text: str, stack: ExitStack) -> WarrenProcess:
-    warren = WarrenProcess.with_burrow_file(directory, text, "default")
-    WarrenProcess.started.discard(warren.process)  # it outlives the test that starts it: the fixture ends it
-    stack.callback(_end, warren)
-    return warren.wait_until_ready()
-
-
-def _end(warren: WarrenProcess) -> None:
-    with warren.process:
-        warren.process.kill()
 
 
 def _now_ms() -> int:
@@ -130,7 +115,7 @@ def _last_status(influx: InfluxDB, group: str) -> str:
 
 def _wait_for(receivers: Receivers, moment_ms: int) -> None:
     """Until all of them have points of later than that."""
-    for name in GOOD_SINKS:
+    for name in receivers.sinks:
         eventually(lambda name=name: max((at for at, _ in receivers.lags(name)), default=0) > moment_ms, 60)
 
 
@@ -167,7 +152,7 @@ def gaps(found: list[int]) -> list[tuple[int, int]]:
     return [(one, other) for one, other in pairwise(found) if other - one != INTERVAL_MS]
 
 
-@pytest.mark.parametrize("sink", GOOD_SINKS)
+@pytest.mark.parametrize("sink", SINKS)
 def test_every_moment_is_there_but_while_warren_was_away(site: Site, sink: str) -> None:
     found = moments(site.receivers.lags(sink), site.level)
 
@@ -178,7 +163,7 @@ def test_every_moment_is_there_but_while_warren_was_away(site: Site, sink: str) 
     assert site.killed_ms - before_ms < 2 * INTERVAL_MS
 
 
-@pytest.mark.parametrize("sink", [name for name in GOOD_SINKS if name != "influx"])
+@pytest.mark.parametrize("sink", [one for one in SINKS if one != "influx"])
 def test_all_sinks_have_the_same(site: Site, sink: str) -> None:
     first, other = site.receivers.lags("influx"), site.receivers.lags(sink)
     common = {at for at, _ in first} & {at for at, _ in other}  # they are not ended at the same instant
@@ -202,6 +187,7 @@ def test_lags_are_those_of_their_moments(site: Site) -> None:
 def test_a_document_is_there_once_under_an_id_of_its_own(site: Site) -> None:
     for index in ("burrow-*", "points"):
         hits = site.receivers.search.hits(index, GROUPS)
+        assert hits
         assert len(hits) == len(lags_of_documents(hits))
 
 
@@ -227,7 +213,7 @@ def test_a_sink_that_comes_with_another_configuration_is_written_to(site: Site) 
 # -- Warren itself ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sink", GOOD_SINKS)
+@pytest.mark.parametrize("sink", SINKS)
 def test_every_moment_tells_how_warren_itself_is_doing(site: Site, sink: str) -> None:
     found = site.receivers.readiness(sink)
     until, _ = max(found)  # what is of later still waited when it was stopped
@@ -243,9 +229,11 @@ def test_every_moment_tells_how_warren_itself_is_doing(site: Site, sink: str) ->
 
 @pytest.mark.parametrize("one", [one for one in targets("influxdb") if one.dashboard == "warren"], ids=str)
 def test_the_dashboard_finds_what_warren_has_written_of_itself(site: Site, one: Target) -> None:
-    query = filled(one.target["query"], {"cluster": ALL, "instance": ALL}, BUILT_IN, as_regex, ".*")
+    built_in = {"top": "10", "timeFilter": "time >= now() - 30m", "__interval": "30s"}
+    query = filled(one.target["query"], {"cluster": ALL, "instance": ALL}, built_in, as_regex, ".*")
 
-    assert has_values(site.receivers.influx.query(query))
+    values = [value for series in site.receivers.influx.query(query) for row in series["values"] for value in row[1:]]
+    assert any(value is not None for value in values)
 
 
 # -- telegraf --------------------------------------------------------------------------------------------------------
@@ -267,6 +255,7 @@ def written(site: Site, measurement: str) -> dict[frozenset[tuple[str, str]], di
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("measurement", ["burrow_group", "burrow_partition", "burrow_topic"])
 def test_points_are_what_telegraf_makes_of_our_answers(site: Site, measurement: str) -> None:
     telegrafs = {frozenset(one.tags.items()): one.fields for one in site.gathered if one.name == measurement}
@@ -289,7 +278,7 @@ def test_groups_have_their_seconds_and_a_reason_too(site: Site) -> None:
 # -- what goes wrong -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("sink", "sentence"), BAD_SINKS.items())
+@pytest.mark.parametrize(("sink", "sentence"), BAD_SINKS)
 def test_what_is_wrong_is_told_in_a_sentence(site: Site, sink: str, sentence: str) -> None:
     log = site.warren.log_path.read_text()
 

@@ -15,8 +15,8 @@ from kazoo.security import make_digest_acl
 
 from tests.support.certificates import Authority
 from tests.support.kafka import unique
+from tests.support.servers import ZooKeeper
 from tests.support.waiting import eventually
-from tests.support.zookeeper import ZooKeeper
 from warren.errors import SourceError
 from warren.sources.looking import Looker
 from warren.sources.zookeeper import ConsumersPlace

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.integration.conftest import Asked
+from tests.support.asked import Asked
 from tests.support.line_protocol import Point, points
 from tests.support.programs import TELEGRAF
 

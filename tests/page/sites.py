@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tests.support.process_health import PROCESS_HEALTH
 from tests.support.scenario import head_rows
 from tests.support.waiting import eventually
-from tests.support.warren_process import CONFIG, WarrenProcess
-from tests.unit.test_health_points import PROCESS_HEALTH
+from tests.support.warren import StartWarren, Warren, config
 from warren.clusters.state import ClusterState
 from warren.config.load import parse
 from warren.demo.behaviours import GROUPS
@@ -41,7 +41,7 @@ url = "http://127.0.0.1:{port}/hunter2-hunter2-hunter2"
 HISTORY = """
 [history]
 path = "{path}"
-flush-interval = 5
+flush-interval = 15
 sample-interval = 1
 """
 SINK = """
@@ -49,38 +49,33 @@ SINK = """
 class-name = "influxdb"
 url = "http://127.0.0.1:{port}"
 database = "lag"
-interval = 1
+interval = 5
 """
 """Nobody listens there."""
 SECRET = "hunter2"
 
 
 @contextmanager
-def shop(directory: Path, broker: Broker) -> Iterator[WarrenProcess]:
+def shop(directory: Path, broker: Broker, start_warren: StartWarren) -> Iterator[Warren]:
     """A Warren that watches the groups of the demo, once each of them shows its state."""
     command = [sys.executable, "-P", "-m", "warren.demo.workload", "--bootstrap", broker.bootstrap]
+    more = (
+        NOTIFIER.format(port=free_port()) + HISTORY.format(path=directory / "history") + SINK.format(port=free_port())
+    )
     with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as workload:
-        usual = CONFIG.format(
-            address="127.0.0.1:0", bootstrap=broker.bootstrap, intervals=10, offsets_topic="__consumer_offsets"
-        )
-        config = usual.replace("[warren]", "[warren]\nevaluate-interval = 1") + NOTIFIER.format(port=free_port())
-        config += HISTORY.format(path=directory / "history") + SINK.format(port=free_port())
-        warren = WarrenProcess.with_burrow_file(directory, config, "default")
-        WarrenProcess.started.discard(warren.process)
         try:
-            warren.wait_until_ready()
-            eventually(lambda: _statuses(warren).items() >= EXPECTED.items(), 180)
-            yield warren
+            with start_warren(directory, config(broker.bootstrap, more=more)) as warren:
+                eventually(lambda: _statuses(warren).items() >= EXPECTED.items(), 240, saw=lambda: _statuses(warren))
+                yield warren
         finally:
-            warren.stop()
             workload.kill()
 
 
 EXPECTED = {group.name: group.shows.name for group in GROUPS if group.shows.name not in ("OK", "REWIND")}
 
 
-def _statuses(warren: WarrenProcess) -> dict[str, str]:
-    groups = warren.get("/api/v1/clusters/test/groups")["groups"]
+def _statuses(warren: Warren) -> dict[str, str]:
+    groups = warren.get("/api/v1/clusters/test/groups").get("groups", ())
     return {one["group"]: one["cause"]["status"] for one in groups if one["cause"]}
 
 

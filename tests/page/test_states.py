@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.page.conftest import PATIENCE_MS, Open, Watched
 from tests.page.sites import Health, Site, behind_prefix
-from tests.page.test_views import shot, violations
+from tests.support.browser import PATIENCE_MS, Open, Watched, shot, violations
 from warren.serve.access import hash_token
 from warren.serve.page import BUILT
 from warren.serve.page import Page as Files

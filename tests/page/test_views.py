@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.page.conftest import PATIENCE_MS, Open
 from tests.page.sites import SECRET
+from tests.support.browser import PATIENCE_MS, Open, shot, violations
 from tests.support.waiting import eventually
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -28,19 +26,6 @@ VIEWS = {
     "config": ("ui/config", ".keys dd"),
     "about": ("ui/about", ".positions li"),
 }
-AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
-
-
-def shot(page: Page, name: str) -> None:
-    """A picture for those who want to look: WARREN_SHOTS names a directory."""
-    if directory := os.environ.get("WARREN_SHOTS"):
-        page.screenshot(path=Path(directory) / f"{name}.png", full_page=True)
-
-
-def violations(page: Page, axe: str) -> list[str]:
-    page.evaluate(axe)
-    found = page.evaluate("rules => axe.run({runOnly: rules})", AXE_RULES)["violations"]
-    return [f"{one['id']}: {node['html']}" for one in found for node in one["nodes"]]
 
 
 @pytest.mark.parametrize("view", VIEWS)

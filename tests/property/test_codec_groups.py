@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TypeVar
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from warren.codec.consumer_groups import (
     AssignedPartitions,
     ClassicMember,
@@ -60,7 +61,7 @@ T = TypeVar("T")
 Strategy = st.SearchStrategy
 
 # A whole record takes Hypothesis ten times as long to make as a key or a commit.
-of_whole_records = settings(max_examples=400)
+of_whole_records = examples(80)
 
 int16s = st.integers(-(2**15), 2**15 - 1)
 int32s = st.integers(-(2**31), 2**31 - 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,12 +75,10 @@ def test_all_at_once_is_each_by_itself(
     chunk_rows: int,
 ) -> None:
     windows = store_of(history, ends, owned)
-    all_at_once.CHUNK_ROWS = chunk_rows
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(all_at_once, "CHUNK_ROWS", chunk_rows)
         found = evaluate(windows, of, row_policy(windows, policy), now_ms=NOW_MS)
         age_s = ages_s(windows, found)
-    finally:
-        all_at_once.CHUNK_ROWS = 32_768
 
     shown = [code for code, status in enumerate(found.group_status.tolist()) if status]
     assert sorted(str(found.names[code]) for code in shown) == windows.groups()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.support.examples import examples
 from tests.support.scenario import commit_table, head_table
 from warren.clusters.state import ClusterState
 from warren.config.model import Metrics as Settings
@@ -57,7 +58,7 @@ def judged(state: ClusterState, now_ms: int) -> dict[str, Series]:
     return {name: series for name, series in found.items() if series}
 
 
-@settings(max_examples=300)  # each makes several pages
+@examples(60)  # each makes several pages
 @given(steps=STEPS)
 def test_the_page_says_what_is_said_of_each_group_and_topic(steps: list[tuple[object, ...]]) -> None:
     state = ClusterState("c", Limits(intervals=3), RuleSettings(), {"m": "__consumer_offsets"})

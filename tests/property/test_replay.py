@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.history_world import GROUPS, TOPICS, World
 from warren.history.keyframes import WHERE
 from warren.replay.kernel import Shard, replay
@@ -90,7 +91,6 @@ def by_moment(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return sorted(rows, key=lambda row: (row[0], row[1]))
 
 
-@settings(max_examples=300)
 @given(stories, st.sets(st.sampled_from(GROUPS), min_size=1), st.integers(0, 3))
 def test_a_replay_as_it_was_says_what_was_said(
     story: list[tuple[int, tuple[str, Any]]], groups: set[str], keyframe: int
@@ -101,7 +101,7 @@ def test_a_replay_as_it_was_says_what_was_said(
     assert by_moment(replayed(shard_of(tables, groups, from_seq))) == by_moment(said)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(stories)
 def test_every_commit_is_written_down_once(story: list[tuple[int, tuple[str, Any]]]) -> None:
     tables = told(story)

@@ -6,49 +6,23 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.property.test_windows import PARTITIONS, Commit, apply, histories, limits
+from tests.support.commit_histories import PARTITIONS, Commit, apply, histories, limits
+from tests.support.examples import examples
 from tests.support.scenario import GROUP, TOPIC, commit_table, head_rows, head_table
+from tests.support.snapshot_files import CONSUMERS, contents, saved_and_restored
 from warren.clusters import ledger_file
 from warren.clusters.snapshots import SnapshotReader, SnapshotWriter
 from warren.clusters.state import ClusterState
 from warren.rules.rule import Settings
-from warren.windows.store import Limits, Windows
-from warren.windows.views import GroupWindows
-
-CONSUMERS = {"c": "__consumer_offsets"}
+from warren.windows.store import Limits
 
 
-def saved_and_restored(state: ClusterState, limits: Limits) -> ClusterState:
-    with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "x.snapshot"
-        with SnapshotWriter(path, state.header(1)) as file:
-            state.save(file)
-        restored = ClusterState(state.name, limits, Settings(), CONSUMERS)
-        restored.restore(SnapshotReader(path))
-        return restored
-
-
-COLUMNS = ("offset", "timestamp_ms", "lag", "observed_ms", "order")
-
-
-def shown(windows: Windows) -> dict[str, object]:
-    return {name: as_lists(windows.group(name)) for name in windows.groups()}
-
-
-def as_lists(group: GroupWindows | None) -> object:
-    assert group is not None
-    window = group.window
-    filled = np.arange(len(window.offset))[:, None] < window.length
-    columns = [np.where(filled, column, 0).tolist() for column in (getattr(window, name) for name in COLUMNS)]
-    return columns, window.length.tolist(), group.head.tolist(), group.lowest_head.tolist(), group.owners
-
-
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(histories, histories, limits, st.integers(1, 3))
 def test_a_restored_store_is_the_same_and_goes_on_the_same(
     before: list[Commit], after: list[Commit], of: Limits, chunk_rows: int
@@ -56,21 +30,19 @@ def test_a_restored_store_is_the_same_and_goes_on_the_same(
     state = ClusterState("x", of, Settings(), CONSUMERS)
     state._windows.apply_heads(head_rows({TOPIC: [100] * PARTITIONS}, 1))
     apply(state._windows, list(enumerate(before)))
-    ledger_file.CHUNK_ROWS = chunk_rows
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ledger_file, "CHUNK_ROWS", chunk_rows)
         restored = saved_and_restored(state, of)
-    finally:
-        ledger_file.CHUNK_ROWS = 65_536
-    assert shown(restored._windows) == shown(state._windows)
+    assert contents(restored._windows) == contents(state._windows)
 
     for store in (state._windows, restored._windows):
         apply(store, list(enumerate(after, start=len(before))))
         store.apply_heads(head_rows({TOPIC: [120] * (PARTITIONS + 2), "new": [5]}, 30_000))
 
-    assert shown(restored._windows) == shown(state._windows)
+    assert contents(restored._windows) == contents(state._windows)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.integers(0, 50), max_size=12), st.integers(1, 8), st.integers(1, 8))
 def test_with_another_number_of_intervals_the_newest_commits_stay(offsets: list[int], old: int, new: int) -> None:
     state = ClusterState("x", Limits(old), Settings(), CONSUMERS)
@@ -101,7 +73,7 @@ class BusyWriter(SnapshotWriter):
                 step = self._steps.pop()
                 apply(self._state._windows, list(enumerate(step, start=self._order)))
                 self._order += len(step)
-            as_of_now = shown(self._state._windows)
+            as_of_now = contents(self._state._windows)
             batch = next(batches, None)
             if batch is None:
                 return
@@ -110,7 +82,7 @@ class BusyWriter(SnapshotWriter):
             yield batch
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(histories, st.lists(histories, max_size=6), limits)
 def test_a_snapshot_written_while_commits_come_in_is_of_one_moment(
     before: list[Commit], meanwhile: list[list[Commit]], of: Limits
@@ -118,15 +90,12 @@ def test_a_snapshot_written_while_commits_come_in_is_of_one_moment(
     state = ClusterState("x", of, Settings(), CONSUMERS)
     state._windows.apply_heads(head_rows({TOPIC: [100] * PARTITIONS}, 1))
     apply(state._windows, list(enumerate(before)))
-    ledger_file.CHUNK_ROWS = 1
-    try:
-        with tempfile.TemporaryDirectory() as directory:
-            path = Path(directory) / "x.snapshot"
-            with BusyWriter(path, state, meanwhile) as file:
-                state.save(file)
-            restored = ClusterState("x", of, Settings(), CONSUMERS)
-            restored.restore(SnapshotReader(path))
-    finally:
-        ledger_file.CHUNK_ROWS = 65_536
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as directory:
+        patch.setattr(ledger_file, "CHUNK_ROWS", 1)
+        path = Path(directory) / "x.snapshot"
+        with BusyWriter(path, state, meanwhile) as file:
+            state.save(file)
+        restored = ClusterState("x", of, Settings(), CONSUMERS)
+        restored.restore(SnapshotReader(path))
 
-    assert shown(restored._windows) == file.expected
+    assert contents(restored._windows) == file.expected

@@ -6,39 +6,21 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import model
+from tests.support.commit_histories import PARTITIONS, Commit, apply, histories, limits
+from tests.support.examples import examples
 from tests.support.scenario import GROUP, TOPIC, commit_rows, head_rows
 from warren.windows.fold import still_seen
 from warren.windows.store import Limits, Windows
-
-PARTITIONS = 3
-
-
-@dataclass(frozen=True)
-class Commit:
-    partition: int
-    offset: int | None  # None = tombstone
-    at_ms: int
 
 
 @dataclass(frozen=True)
 class Heads:
     end: int
     after_ms: int
-
-
-commit_times_ms = st.one_of(st.integers(0, 20_000), st.sampled_from([0, 1000, 2999, 3000, 3001, 60_000]))
-commits = st.builds(
-    Commit,
-    st.integers(0, PARTITIONS - 1),
-    st.one_of(st.none(), *(st.integers(0, 50 + n) for n in range(4))),  # equal ones would count once
-    commit_times_ms,
-)
-histories = st.lists(commits, max_size=40)
-limits = st.builds(Limits, st.integers(1, 6), st.sampled_from([0, 1, 1000, 3000, 60_000]), st.just(10**9))
 
 
 def model_windows(history: list[Commit], of: Limits) -> list[model.Window]:
@@ -75,14 +57,6 @@ def new_store(of: Limits) -> Windows:
     store = Windows(of)
     store.apply_heads(head_rows({TOPIC: [100] * PARTITIONS}, 1))
     return store
-
-
-def apply(store: Windows, history: list[tuple[int, Commit]]) -> None:
-    """One batch; as from a task, the rows of each partition stand together."""
-    for partition in range(PARTITIONS):
-        rows = [(one.offset, order, one.at_ms) for order, one in history if one.partition == partition]
-        if rows:
-            store.apply_commits(commit_rows(rows, partition=partition), 100_000)
 
 
 def batches(history: list[Commit], cuts: list[int]) -> list[list[tuple[int, Commit]]]:
@@ -164,7 +138,7 @@ def test_lags_equal_the_model_whenever_heads_come(story: list[Commit | Heads], o
     assert entries(store, 0) == (expected(window) if heads else [])
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(["x", "y"]), st.booleans()), max_size=25))
 def test_groups_and_topics_come_and_go_without_leaving_rows_behind(steps: list[tuple[str, str, bool]]) -> None:
     store, known = Windows(Limits(2)), {}

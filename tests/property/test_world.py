@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.property.test_snapshot import CONSUMERS, saved_and_restored
 from tests.support import model
+from tests.support.offset_records import commit_value
 from tests.support.scenario import commit_rows
-from tests.unit.test_folding import commit_value
+from tests.support.snapshot_files import CONSUMERS, saved_and_restored
 from warren.clusters import ledger_file
 from warren.clusters.state import ClusterState
 from warren.codec.commits import incarnation_of

@@ -15,7 +15,7 @@ from tests.support.kafka import Cluster
 from tests.support.receivers.web_server import Reply, WebServer, web_server
 from tests.support.servers import InfluxDB
 from tests.support.servers.influxdb import DATABASE, PASSWORD, USER
-from tests.unit.test_sink_texts import CLUSTER_ROW, PROCESS_ROW, batch, group_row, health_batch, partition_row
+from tests.support.sink_rows import CLUSTER_ROW, PROCESS_ROW, batch, group_row, health_batch, partition_row
 from warren.embedded.broker import Broker
 from warren.pipeline.queries import cause_of
 from warren.sinks.contract import Sent

@@ -13,7 +13,7 @@ from confluent_kafka import Producer, TopicCollection, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.support.kafka import Cluster, unique
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, eventually_equal
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.keys import encode_offset_key
 from warren.embedded.broker import Broker
@@ -250,7 +250,7 @@ def test_an_open_transaction_holds_the_last_stable_offset(run_stream: RunStream,
 
     assert told() == [(8, 3, True), (0, 0, True)]
     producer.commit_transaction(30)
-    eventually(lambda: told() == [(9, 9, True), (0, 0, True)])  # the marker of the transaction is the ninth
+    eventually_equal(told, [(9, 9, True), (0, 0, True)])  # the marker of the transaction is the ninth
 
 
 def test_a_recreated_topic_has_another_id(run_stream: RunStream, cluster: Cluster) -> None:

@@ -1,6 +1,6 @@
 """Records of a real offsets topic, kept with what Kafka itself said they mean.
 
-Written by `WARREN_TEST_DUMP=1 pytest tests/integration/test_kafka_today.py`, read by `tests/unit/test_dump.py`.
+Written by `WARREN_TEST_DUMP=1 pytest tests/live/test_kafka_today.py`, read by `tests/unit/test_dump.py`.
 """
 
 from __future__ import annotations

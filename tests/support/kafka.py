@@ -16,22 +16,29 @@ from confluent_kafka import (
     ShareConsumer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, OffsetSpec
 
 from tests.support.waiting import eventually
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.keys import encode_offset_key, offsets_partition
 
 OFFSETS_PARTITIONS = 50
-POISONED = 0
-"""The partition of the offsets topic that a test writes nonsense to: its coordinator never goes on."""
 
 
 def unique(name: str) -> str:
-    """A name that no other test has; a group of that name has a coordinator that works."""
-    while offsets_partition(made := f"{name}-{uuid.uuid4().hex[:8]}", OFFSETS_PARTITIONS) == POISONED:
+    """A name that no other test has."""
+    return f"{name}-{uuid.uuid4().hex[:8]}"
+
+
+def unique_beside(group: str, name: str, *, same: bool = True) -> str:
+    """A name whose commits go to the same partition of the offsets topic as the group's, or to another one.
+
+    Warren reads a partition in its order: when it shows a commit, it has read those before it.
+    """
+    partition = offsets_partition(group, OFFSETS_PARTITIONS)
+    while (offsets_partition(found := unique(name), OFFSETS_PARTITIONS) == partition) != same:
         pass
-    return made
+    return found
 
 
 class Cluster:
@@ -118,6 +125,17 @@ class Cluster:
         elif end == "abort":
             producer.abort_transaction(30)
         return producer
+
+    def committed(self, group: str) -> dict[tuple[str, int], int]:
+        """The committed offsets of a group, as the Admin API tells them."""
+        answer = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(30)
+        return {(one.topic, one.partition): one.offset for one in answer.topic_partitions if one.offset >= 0}
+
+    def ends(self, *partitions: tuple[str, int]) -> dict[tuple[str, int], int]:
+        """The end offsets of partitions, as the Admin API tells them."""
+        asked = {TopicPartition(topic, number): OffsetSpec.latest() for topic, number in partitions}
+        answers = self.admin.list_offsets(asked, request_timeout=30)
+        return {(at.topic, at.partition): future.result(30).offset for at, future in answers.items()}
 
     def alter_offset(self, group: str, topic: str, offset: int, partition: int = 0) -> None:
         """Set a committed offset as an operator does; Kafka refuses while the group has members."""

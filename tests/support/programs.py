@@ -169,30 +169,31 @@ def _unpack_alertmanager(target: Path) -> None:
 
 
 def _unpack_chromium(target: Path) -> None:
-    """A browser needs dozens of libraries: those that the machine does not have are fetched along with it."""
+    """The browser without its windows, and dozens of libraries: those that the machine does not have come along."""
     hint = "It takes a Debian or one of its kind."
     apt = _tool("apt-get", "chromium cannot be fetched: there is no `apt-get`.", hint)
     dpkg = _tool("dpkg-deb", "chromium cannot be unpacked: there is no `dpkg-deb`.", hint)
     with tempfile.TemporaryDirectory() as scratch:
-        for package in _download_all(apt, "chromium", Path(scratch)):
+        for package in _download_all(apt, HEADLESS_SHELL, Path(scratch)):
             _run([dpkg, "-x", str(package), str(target)], Path(scratch), "chromium cannot be unpacked")
-    started = _executable(target, "chromium")  # Debian's looks for the real one where it would be installed
+    started = _executable(target, HEADLESS_SHELL)  # Debian's looks for the real one where it would be installed
     started.parent.mkdir(parents=True, exist_ok=True)
     started.unlink(missing_ok=True)
     started.write_text(UNPACKED if (target / "usr" / "lib" / "chromium").exists() else INSTALLED)
     started.chmod(0o755)
 
 
-UNPACKED = """#!/bin/sh
+HEADLESS_SHELL = "chromium-headless-shell"
+UNPACKED = f"""#!/bin/sh
 root=$(cd "$(dirname "$0")/../.." && pwd)
 for each in "$root"/usr/lib/*-linux-* "$root"/usr/lib/*-linux-*/pulseaudio "$root"/lib/*-linux-*; do
   LD_LIBRARY_PATH="$each:$LD_LIBRARY_PATH"
 done
 export LD_LIBRARY_PATH
-exec "$root/usr/lib/chromium/chromium" "$@"
+exec "$root/usr/lib/chromium/{HEADLESS_SHELL}" "$@"
 """
-INSTALLED = """#!/bin/sh
-exec /usr/bin/chromium "$@"
+INSTALLED = f"""#!/bin/sh
+exec /usr/bin/{HEADLESS_SHELL} "$@"
 """
 """Where the machine has it already there is nothing to fetch."""
 
@@ -219,7 +220,7 @@ TELEGRAF = Program(
 PROMETHEUS = Program("prometheus", "fetching Prometheus", _unpack("prometheus"), ("prometheus", "promtool"))
 ALERTMANAGER = Program("alertmanager", "fetching Alertmanager", _unpack_alertmanager, ("alertmanager",))
 """It must be started in its own directory, `home`."""
-CHROMIUM = Program("chromium", "fetching Chromium", _unpack_chromium, ("chromium",))
+CHROMIUM = Program(HEADLESS_SHELL, "fetching Chromium", _unpack_chromium, (HEADLESS_SHELL,), answers_as="Chromium")
 INFLUXDB = Program(
     "influxdb", "fetching InfluxDB", _unpack("influxdb"), ("influxd",), question="version", answers_as="InfluxDB"
 )

@@ -14,8 +14,8 @@ from typing import Any
 import psutil
 import pyspark
 
+from tests.support.processes import die_with_parent
 from tests.support.waiting import eventually
-from tests.support.warren_process import die_with_parent
 from warren.embedded.broker import free_port
 from warren.machine.java import find_java
 
@@ -34,13 +34,16 @@ class SparkCluster:
         }
         eventually(lambda: self._state() is not None, 60)
         self.workers = [f"worker{i}" for i in range(workers)]
+        self._ports: dict[str, int] = {}
         for name in self.workers:
             self.start_worker(name)
         eventually(lambda: self.alive_workers() == workers, 60)
 
     def start_worker(self, name: str) -> None:
         """One with two cores."""
-        where = ["--webui-port", free_port(), "--cores", 2, "--memory", "2g", "--work-dir", self.directory / name]
+        self._ports[name] = free_port()
+        where = ["--port", self._ports[name], "--webui-port", free_port(), "--cores", 2, "--memory", "2g"]
+        where += ["--work-dir", self.directory / name]
         self._processes[name] = self._start(name, "worker.Worker", [*where, self.master])
 
     def kill_worker(self, name: str) -> None:
@@ -57,9 +60,10 @@ class SparkCluster:
         """How many the master knows as alive."""
         return sum(one["state"] == "ALIVE" for one in (self._state() or {}).get("workers", ()))
 
-    def executors(self) -> int:
-        """How many executors there are: each has one core."""
-        return int((self._state() or {}).get("coresused", 0))
+    def executors(self, name: str) -> int:
+        """How many executors run on a worker: each has one core."""
+        workers = (self._state() or {}).get("workers", ())
+        return sum(one["coresused"] for one in workers if one["state"] == "ALIVE" and one["port"] == self._ports[name])
 
     def stop(self) -> None:
         """End everything that was started."""

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.types import ASGIApp, Message
 
-from tests.unit.test_v1 import QUERIES, STRANGE, filled_state, ms
+from tests.support.example_cluster import QUERIES, STRANGE, filled_state, ms
 from warren.clusters.state import ClusterState
 from warren.config.load import for_bootstrap
 from warren.config.model import Api

@@ -41,7 +41,7 @@ def plain_paths() -> list[bytes]:
 def test_an_answer_at_hand_is_the_one_that_was_made() -> None:
     paths = [path for path in plain_paths() if decode_path(path) is not None]  # others end the connection
     assert len(paths) > 20
-    with listening() as address, socket.create_connection(address, timeout=10) as connection:
+    with listening() as address, socket.create_connection(address, timeout=60) as connection:
         for path in paths:
             request = b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n\r\n"
             made, at_hand, by_the_parser = (
@@ -85,7 +85,7 @@ def test_a_plain_request_is_known_with_the_headers_that_clients_send() -> None:
 def test_a_change_is_seen_by_the_next_request_on_the_same_connection() -> None:
     lag = b"GET /v3/kafka/local/consumer/billing/lag HTTP/1.1\r\nHost: x\r\n\r\n"
     delete = b"DELETE /v3/kafka/local/consumer/billing HTTP/1.1\r\nHost: x\r\n\r\n"
-    with listening() as address, socket.create_connection(address, timeout=10) as connection:
+    with listening() as address, socket.create_connection(address, timeout=60) as connection:
         assert b'"NOTFOUND"' not in received(connection, lag)
         assert b'"NOTFOUND"' not in received(connection, lag)
         received(connection, delete)

@@ -11,7 +11,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from tests.support.running import Command, listening
-from tests.unit.test_walk import Terminal
+from tests.support.terminal import Terminal
 from warren.commands import show
 
 NOW = "2026-01-01T00:00:31.000Z"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkRuntimeError, PythonException
 
-from tests.support.running import Command, Said
+from tests.support.running import Command, CommandResult
 from warren.commands import past
 from warren.errors import HistoryError
 from warren.history.reader import Span
@@ -51,7 +51,7 @@ class Reader:
 
 
 @pytest.fixture
-def replay(warren: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Said]:
+def replay(warren: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., CommandResult]:
     """`warren replay --sink lake`, with something else in the place of Spark's writing."""
     (tmp_path / "warren.toml").write_text(CONFIG)
 
@@ -59,7 +59,7 @@ def replay(warren: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     def history(*args: object, **more: object) -> Iterator[Reader]:
         yield Reader()
 
-    def run(written: Written, *options: str) -> Said:
+    def run(written: Written, *options: str) -> CommandResult:
         monkeypatch.setattr(past, "history", history)
         monkeypatch.setattr("warren.replay.points.replayed_points", lambda *args: None)
         monkeypatch.setattr("warren.sinks.writers.write_points", written)
@@ -73,7 +73,7 @@ def failing(*args: object) -> Sent:
     raise PythonException(FAILED)
 
 
-def test_a_receiver_that_is_away_is_told_in_a_sentence(replay: Callable[..., Said]) -> None:
+def test_a_receiver_that_is_away_is_told_in_a_sentence(replay: Callable[..., CommandResult]) -> None:
     said = replay(failing)
 
     assert (said.code, said.out, said.err.count("\n")) == (1, "", 1)
@@ -83,13 +83,13 @@ def test_a_receiver_that_is_away_is_told_in_a_sentence(replay: Callable[..., Sai
     assert "s3cret" not in said.err
 
 
-def test_points_that_were_written_are_counted(replay: Callable[..., Said]) -> None:
+def test_points_that_were_written_are_counted(replay: Callable[..., CommandResult]) -> None:
     said = replay(lambda *args: Sent(1_200))
 
     assert said == (0, "1,200 points were written to lake, 0 were refused.\n", "")
 
 
-def test_points_that_were_refused_are_a_failure(replay: Callable[..., Said]) -> None:
+def test_points_that_were_refused_are_a_failure(replay: Callable[..., CommandResult]) -> None:
     said = replay(lambda *args: Sent(7, 3, "partial write: too old"))
 
     assert said == (1, "7 points were written to lake, 3 were refused: partial write: too old.\n", "")
@@ -97,7 +97,7 @@ def test_points_that_were_refused_are_a_failure(replay: Callable[..., Said]) -> 
 
 @pytest.mark.parametrize(("sent", "code", "reason"), [(Sent(7), 0, None), (Sent(7, 3, "too old"), 1, "too old")])
 def test_programs_learn_what_became_of_the_points(
-    replay: Callable[..., Said], sent: Sent, code: int, reason: str | None
+    replay: Callable[..., CommandResult], sent: Sent, code: int, reason: str | None
 ) -> None:
     said = replay(lambda *args: sent, "--json")
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tests.support.running import TOKEN, Command, Running, listening
-from tests.unit.test_v1 import iso, ms
-from tests.unit.test_v1_alerts import NOW_S
-from tests.unit.test_walk import Terminal
+from tests.support.alerts import NOW_S
+from tests.support.example_cluster import iso, ms
+from tests.support.running import TOKEN, Command, RunningWarren, listening
+from tests.support.terminal import Terminal
 from warren.model import Status
 from warren.notify.events import Turn
 from warren.notify.incidents import Incident, Step
@@ -23,7 +23,7 @@ from warren.notify.silences import Silence
 # -- silences --------------------------------------------------------------------------------------------------------
 
 
-def test_a_silence_is_added(warren: Command, running: Running) -> None:
+def test_a_silence_is_added(warren: Command, running: RunningWarren) -> None:
     options = ("--cluster", "loc", "--group", "^b", "--topic", "o", "--for", "2m", "--comment", "disk", "--by", "ann")
     said = warren("silence", "add", *options, "--url", running.url)
 
@@ -33,7 +33,7 @@ def test_a_silence_is_added(warren: Command, running: Running) -> None:
 
 
 def test_a_silence_is_added_in_the_name_of_the_user(
-    warren: Command, running: Running, monkeypatch: pytest.MonkeyPatch
+    warren: Command, running: RunningWarren, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOGNAME", "bob")
     warren("silence", "add", "--group", "a", "--for", "1h", "--url", running.url)
@@ -41,7 +41,7 @@ def test_a_silence_is_added_in_the_name_of_the_user(
     assert [one.by for one in running.alerts.silences.all()] == ["bob"]
 
 
-def test_scripts_learn_the_id_of_a_silence_and_that_it_is_removed(warren: Command, running: Running) -> None:
+def test_scripts_learn_the_id_of_a_silence_and_that_it_is_removed(warren: Command, running: RunningWarren) -> None:
     added = json.loads(warren("silence", "add", "--group", "a", "--for", "9m", "--json", "--url", running.url).out)
     assert added["until"] == iso(NOW_S + 540)
 
@@ -49,7 +49,7 @@ def test_scripts_learn_the_id_of_a_silence_and_that_it_is_removed(warren: Comman
     assert (json.loads(removed.out)["id"], running.alerts.silences.all()) == (added["id"], [])
 
 
-def test_silences_are_listed_as_a_table(warren: Command, running: Running) -> None:
+def test_silences_are_listed_as_a_table(warren: Command, running: RunningWarren) -> None:
     running.alerts.silences.add(Silence("one", Meant(group="^b"), ms(0), ms(90), "ann", "disk"))
 
     assert warren("silence", "list", "--url", running.url) == (
@@ -60,7 +60,7 @@ def test_silences_are_listed_as_a_table(warren: Command, running: Running) -> No
     )
 
 
-def test_silences_are_listed_in_colours_in_a_terminal(running: Running) -> None:
+def test_silences_are_listed_in_colours_in_a_terminal(running: RunningWarren) -> None:
     running.alerts.silences.add(Silence("one", Meant(group="^b"), ms(0), ms(90), "ann", "disk"))
 
     terminal = Terminal("silence", "list", "--url", running.url)
@@ -69,24 +69,24 @@ def test_silences_are_listed_in_colours_in_a_terminal(running: Running) -> None:
     assert "\x1b[2mCOMMENT" in said
 
 
-def test_what_others_have_written_cannot_command_a_terminal(warren: Command, running: Running) -> None:
+def test_what_others_have_written_cannot_command_a_terminal(warren: Command, running: RunningWarren) -> None:
     running.alerts.silences.add(Silence("one", Meant(group="a"), ms(0), ms(90), "", "two\nlines \x1b[2J"))
 
     assert warren("silence", "list", "--url", running.url).out.endswith("two\\nlines \\x1b[2J\n")
 
 
-def test_silences_are_listed_for_programs(warren: Command, running: Running) -> None:
+def test_silences_are_listed_for_programs(warren: Command, running: RunningWarren) -> None:
     running.alerts.silences.add(Silence("one", Meant(group="a"), ms(0), ms(90), "", ""))
 
     said = warren("silence", "list", "--json", "--url", running.url)
     assert [one["id"] for one in json.loads(said.out)["silences"]] == ["one"]
 
 
-def test_without_silences_nothing_goes_into_a_pipe(warren: Command, running: Running) -> None:
+def test_without_silences_nothing_goes_into_a_pipe(warren: Command, running: RunningWarren) -> None:
     assert warren("silence", "list", "--url", running.url) == (0, "", "There are no silences.\n")
 
 
-def test_a_silence_is_removed(warren: Command, running: Running) -> None:
+def test_a_silence_is_removed(warren: Command, running: RunningWarren) -> None:
     running.alerts.silences.add(Silence("one", Meant(group="a"), ms(0), ms(90), "", ""))
 
     assert warren("silence", "remove", "one", "--url", running.url) == (0, "Silence one is removed.\n", "")
@@ -94,7 +94,7 @@ def test_a_silence_is_removed(warren: Command, running: Running) -> None:
 
 
 def test_the_address_may_come_from_the_environment(
-    warren: Command, running: Running, monkeypatch: pytest.MonkeyPatch
+    warren: Command, running: RunningWarren, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WARREN_URL", f"{running.url}/")
 
@@ -102,7 +102,7 @@ def test_the_address_may_come_from_the_environment(
 
 
 def test_the_token_may_come_from_the_environment(
-    warren: Command, guarded: Running, monkeypatch: pytest.MonkeyPatch
+    warren: Command, guarded: RunningWarren, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WARREN_TOKEN", TOKEN)
 
@@ -112,21 +112,21 @@ def test_the_token_may_come_from_the_environment(
 # -- what goes wrong -------------------------------------------------------------------------------------------------
 
 
-def test_a_silence_that_is_not_there_is_told(warren: Command, running: Running) -> None:
+def test_a_silence_that_is_not_there_is_told(warren: Command, running: RunningWarren) -> None:
     said = warren("silence", "remove", "a/b", "--url", running.url)
 
     message = "warren: There is no silence `a/b`. /api/v1/silences lists the known ones.\n"
     assert said == (1, "", message)
 
 
-def test_a_silence_that_makes_no_sense_is_told(warren: Command, running: Running) -> None:
+def test_a_silence_that_makes_no_sense_is_told(warren: Command, running: RunningWarren) -> None:
     said = warren("silence", "add", "--group", "(", "--for", "1h", "--url", running.url)
 
     assert (said.code, said.out) == (1, "")
     assert said.err.startswith("warren: Field `group` is '(': it is not a regular expression")
 
 
-def test_a_token_that_is_missing_is_told(warren: Command, guarded: Running) -> None:
+def test_a_token_that_is_missing_is_told(warren: Command, guarded: RunningWarren) -> None:
     said = warren("silence", "remove", "one", "--url", guarded.url)
 
     assert said.err.startswith(
@@ -136,7 +136,7 @@ def test_a_token_that_is_missing_is_told(warren: Command, guarded: Running) -> N
 
 
 @pytest.mark.parametrize("token", ["wrong-battery", "wrong\nbattery", "wrong-bättery"])
-def test_a_token_that_is_wrong_is_told_but_not_shown(warren: Command, guarded: Running, token: str) -> None:
+def test_a_token_that_is_wrong_is_told_but_not_shown(warren: Command, guarded: RunningWarren, token: str) -> None:
     said = warren("silence", "remove", "one", "--url", guarded.url, "--token", token)
 
     assert (said.code, said.err.count("\n")) == (1, 1)
@@ -249,13 +249,15 @@ def test_a_template_is_shown_with_a_group_in_trouble_if_nothing_else_is_said(war
     assert warren("template", "render", template).out.startswith("local/orders is ERR")
 
 
-def test_a_template_is_shown_with_a_real_group(warren: Command, template: str, running: Running) -> None:
+def test_a_template_is_shown_with_a_real_group(warren: Command, template: str, running: RunningWarren) -> None:
     named = ("--cluster", "local", "--group", "billing", "--extras", "team=x", "--url", running.url)
 
     assert warren("template", "render", template, *named) == (0, "local/billing is ERR for x, incident \n", "")
 
 
-def test_a_real_group_in_trouble_is_shown_with_its_incident(warren: Command, tmp_path: Path, running: Running) -> None:
+def test_a_real_group_in_trouble_is_shown_with_its_incident(
+    warren: Command, tmp_path: Path, running: RunningWarren
+) -> None:
     opened = Step(ms(10), Turn.OPENED, Status.ERR, None, 0)
     running.alerts.incidents.write(Incident("i-1", "local", "billing", ms(10), Status.ERR, (opened,)))
     template = tmp_path / "message.tmpl"
@@ -265,7 +267,7 @@ def test_a_real_group_in_trouble_is_shown_with_its_incident(warren: Command, tmp
     assert warren("template", "render", str(template), *named).out == f"i-1 {ms(10) // 1000}"
 
 
-def test_a_group_that_is_not_there_is_told(warren: Command, template: str, running: Running) -> None:
+def test_a_group_that_is_not_there_is_told(warren: Command, template: str, running: RunningWarren) -> None:
     said = warren("template", "render", template, "--cluster", "local", "--group", "none", "--url", running.url)
 
     assert said == (1, "", f"warren: Warren at {running.url} knows no group `none` in a cluster `local`.\n")

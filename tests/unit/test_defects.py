@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
+from tests.support.offset_records import commit_value, group_value
 from tests.support.scenario import GROUP, TOPIC, Story, head_rows, head_table
-from tests.unit.test_folding import commit_value, group_value
 from warren.clusters.state import ClusterState
 from warren.codec.commits import OffsetCommit, encode_offset_commit
 from warren.codec.groups import decode_group_metadata, encode_group_metadata

@@ -204,7 +204,10 @@ def guard(*command: str, grace_seconds: float = 10) -> subprocess.Popen[str]:
 
 def finish(process: subprocess.Popen[str]) -> int:
     with process:
-        return process.wait(10)
+        try:
+            return process.wait(60)
+        finally:
+            process.kill()  # or the end of the block would wait for it
 
 
 def test_the_guard_exits_with_the_code_of_its_child() -> None:
@@ -218,7 +221,7 @@ def test_the_guard_passes_the_request_to_stop_on() -> None:
 
 
 def test_the_end_of_the_pipe_ends_the_child() -> None:
-    process = guard("sh", "-c", "echo up; exec sleep 60")
+    process = guard("sh", "-c", "echo up; exec sleep 600")
     [child] = psutil.Process(process.pid).children()
     assert process.stdin is not None
     process.stdin.close()
@@ -238,7 +241,7 @@ def test_a_program_that_is_not_there_is_named() -> None:
 
 
 def test_a_python_child_that_watches_its_parent_ends_with_its_input() -> None:
-    code = "import time, warren.embedded.lifeline as l; l.watch_parent(); print(1, flush=True); time.sleep(60)"
+    code = "import time, warren.embedded.lifeline as l; l.watch_parent(); print(1, flush=True); time.sleep(600)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment

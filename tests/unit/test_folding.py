@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.support.scenario import classic_group
-from warren.codec.commits import OffsetCommit, encode_offset_commit
+from tests.support.offset_records import commit_value, group_value
 from warren.codec.keys import (
     GroupRecordType,
     GroupWideKey,
@@ -20,14 +19,6 @@ from warren.groups.records import RawRecord
 from warren.sources.folding import LATEST_MS, POISON_EXAMPLES, BatchProgress, Folder, FoldSettings
 from warren.sources.reading import Records
 from warren.windows.rows import CommitBatch, Poison, commit_batch
-
-
-def commit_value(offset: int, timestamp_ms: int, topic_id: bytes | None = None) -> bytes:
-    return encode_offset_commit(OffsetCommit(offset, -1, "", timestamp_ms, -1, topic_id), 4)
-
-
-def group_value(*owned: tuple[str, list[int]]) -> bytes:
-    return classic_group(("/10.0.0.7", "app", list(owned)))
 
 
 def folded(records: list[tuple[bytes | None, bytes | None]], **settings: object) -> CommitBatch:

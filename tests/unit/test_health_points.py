@@ -8,34 +8,23 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.unit.test_metrics import lines_of, metrics_of, page_of
-from tests.unit.test_v1 import QUERIES, filled_state, ms, new_state
+from tests.support.example_cluster import filled_state, ms, new_state
+from tests.support.metrics_page import lines_of, metrics_of, page_of
+from tests.support.process_health import ALERTS, NOW_MS, PROCESS_HEALTH, USED, health_table
 from warren.clusters.keeper import Keeper
 from warren.clusters.state import HEADS, ClusterState
 from warren.health import AlertHealth, ProcessHealth, cluster_health, used_by_process
-from warren.notify.outbox import Results
 from warren.sinks.families import FAMILIES
 from warren.sinks.health_points import CLUSTER, HEALTH_POINTS, health_points
 from warren.sinks.points import FIRST, POINTS
 from warren.windows.rows import COMMIT_ROWS, RowKind
-
-NOW_MS = ms(31)
-NOTIFIERS = {"chat": Results(waiting=2, sent=5, failed=1), "mail": Results(waiting=1, failed=3)}
-ALERTS = AlertHealth(is_leader=True, open_incidents={"local": 2, "gone": 9}, notifiers=NOTIFIERS)
-USED = {"process_resident_memory_bytes": 100e6, "process_cpu_seconds_total": 12.5, "process_open_fds": 40.0}
-PROCESS_HEALTH = ProcessHealth("warren-1:8000", ALERTS, QUERIES, USED)
-
-
-def table_of(state: ClusterState, process: ProcessHealth = PROCESS_HEALTH) -> pa.Table:
-    survey = state.survey(now_ms=NOW_MS) if state.is_ready else None
-    return health_points({state.name: cluster_health(state, survey, now_ms=NOW_MS)}, process, at_ms=NOW_MS)
 
 
 def rows_of(state: ClusterState, process: ProcessHealth = PROCESS_HEALTH) -> list[dict[str, Any]]:
     """The cluster's and the process', without what they do not have."""
     return [
         {name: value for name, value in row.items() if value is not None}
-        for row in table_of(state, process).to_pylist()
+        for row in health_table(state, process).to_pylist()
     ]
 
 
@@ -124,7 +113,7 @@ def test_this_process_uses_something() -> None:
     assert min(used_by_process()[name] for name in USED) > 0
 
 
-@pytest.mark.parametrize("table", [table_of(new_state()), filled_state().points(now_ms=NOW_MS).as_table()])
+@pytest.mark.parametrize("table", [health_table(new_state()), filled_state().points(now_ms=NOW_MS).as_table()])
 def test_every_point_has_exactly_one_of_the_fields_that_come_first(table: pa.Table) -> None:
     first = table.select([name for name in FIRST if name in table.column_names]).to_pylist()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.property.test_snapshot import CONSUMERS, saved_and_restored
 from tests.support.scenario import GROUP, TOPIC, Story, commit_table, head_rows, head_table
+from tests.support.snapshot_files import CONSUMERS, saved_and_restored
 from warren.clusters.state import ClusterState
 from warren.rules.rule import Settings
 from warren.windows.columns import UNKNOWN

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from tests.support.example_cluster import STRANGE, filled_state, ms, new_state
+from tests.support.metrics_page import NOW_MS, lines_of, metrics_of, page_of
 from tests.support.scenario import commit_table, head_table
-from tests.unit.test_v1 import QUERIES, STRANGE, filled_state, ms, new_state
 from warren import __version__
 from warren.clusters.keeper import Keeper
-from warren.clusters.state import ClusterState
 from warren.config.model import Metrics as Settings
 from warren.serve.metrics import Metrics
 from warren.serve.metrics.formats import TEXT
 from warren.windows.rows import COMMIT_ROWS, RowKind
-
-NOW_MS = ms(31)
-REQUESTS = {("v3", "GET", 200): (7, 0.25), ("v1", "GET", 404): (1, 0.5)}
-
-
-def metrics_of(*states: ClusterState, now_ms: Callable[[], int] = lambda: NOW_MS, **chosen: object) -> Metrics:
-    clusters = {state.name: state for state in states}
-    chosen_settings = Settings.model_validate(chosen)
-    return Metrics(clusters, now_ms, lambda: QUERIES, lambda: chosen_settings, lambda: REQUESTS)
-
-
-def page_of(metrics: Metrics) -> str:
-    return metrics.body(TEXT, gzip=False).decode()
-
-
-def lines_of(page: str, family: str) -> list[str]:
-    """The lines of a family without its name."""
-    return [line.removeprefix(family) for line in page.splitlines() if line.startswith((f"{family}{{", f"{family} "))]
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
@@ -14,13 +14,13 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from tests.support.example_cluster import filled_state, ms, new_state
+from tests.support.examples import examples
+from tests.support.metrics_page import OPENMETRICS_10, metrics_of, page_of
 from tests.support.scenario import commit_table, head_table
-from tests.unit.test_metrics import metrics_of, page_of
-from tests.unit.test_v1 import filled_state, ms, new_state
 from warren.serve.metrics.columns import FAMILIES
 from warren.serve.metrics.formats import OPENMETRICS, TEXT, accepts_gzip, chosen_format
 
-OPENMETRICS_10 = "application/openmetrics-text;version=1.0.0"
 PROMETHEUS_2 = f"{OPENMETRICS_10},application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5"
 PROMETHEUS_3 = f"{OPENMETRICS_10};escaping=allow-utf-8;q=0.6,text/plain;version=1.0.0;q=0.5,*/*;q=0.1"
 
@@ -111,7 +111,7 @@ def test_prometheus_gets_compressed_openmetrics(client: TestClient) -> None:
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20) | st.text('\\"\n{},= #', min_size=1, max_size=6)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(group=NAMES, topic=NAMES)
 def test_any_name_comes_back_as_it_was(group: str, topic: str) -> None:
     state = new_state()

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.test_sizing import BUSY
+from tests.support.measured_groups import BUSY
 from warren.capacity.findings import findings
 from warren.capacity.report import report
 from warren.capacity.result import Plan

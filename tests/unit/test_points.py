@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.unit.test_v1 import STRANGE, filled_state, ms, new_state
+from tests.support.example_cluster import STRANGE, filled_state, ms, new_state
 from warren.clusters.state import ClusterState
 from warren.model import Status
 from warren.sinks.choice import choice

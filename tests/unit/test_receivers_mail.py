@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from email.message import EmailMessage
 from typing import Any
 
@@ -265,11 +264,10 @@ def test_a_server_that_is_away_is_tried_again() -> None:
 def test_a_server_that_says_nothing_is_left_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mail, "CONNECT_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        begun = time.monotonic()
-        outcome = send(listener.getsockname()[1])
+        outcome = send(listener.getsockname()[1])  # the server never answers: only the timeout ends this
 
-    assert time.monotonic() - begun < 2
     assert outcome.result is Result.RETRY
+    assert "timed out" in outcome.reason
 
 
 @pytest.mark.parametrize("more", [{"auth_type": "digest"}, {"to": " , "}, {"from_address": ""}])

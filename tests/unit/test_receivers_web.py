@@ -26,6 +26,7 @@ from warren.webclient.connection import Origin, Trust, proxy_for
 from warren.webclient.hiding import Hider, secrets_of_login
 
 NOW = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
+PATIENCE_S = 60.0
 
 
 def call(url: str, method: str = "POST", body: str = "{}") -> HttpCall:
@@ -33,7 +34,8 @@ def call(url: str, method: str = "POST", body: str = "{}") -> HttpCall:
 
 
 def send(url: str, method: str = "POST", body: str = "{}", **web: object) -> Outcome:
-    receiver = Http(HttpSettings(call(url, method, body), web=WebSettings(**web)))  # type: ignore[arg-type]
+    settings = WebSettings(**{"timeout_s": PATIENCE_S, **web})  # type: ignore[arg-type]
+    receiver = Http(HttpSettings(call(url, method, body), web=settings))
     try:
         return receiver.deliver([OPENED], "key-1", now_ms=AT_MS)
     finally:
@@ -266,16 +268,25 @@ def test_a_host_that_does_not_exist_is_tried_again_later() -> None:
 
 def twice(server: WebServer, **web: object) -> list[tuple[str, int]]:
     """The connections of two messages."""
-    receiver = Http(HttpSettings(call(server.url), web=WebSettings(**web)))  # type: ignore[arg-type]
+    settings = WebSettings(**{"timeout_s": PATIENCE_S, **web})  # type: ignore[arg-type]
+    receiver = Http(HttpSettings(call(server.url), web=settings))
     for _ in range(2):
         assert receiver.deliver([OPENED], "key-1", now_ms=AT_MS) == DELIVERED
     receiver.close()
     return [one.connection for one in server.asked]
 
 
-def test_a_connection_is_used_again_however_many_others_are_open() -> None:
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """Let this process open 4,096 files, if the system allows that many."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(4_096, hard)), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("many_files")
+def test_a_connection_is_used_again_however_many_others_are_open() -> None:
     with web_server() as server, ExitStack() as others:
         for _ in range(1_100):
             others.enter_context(open(os.devnull))

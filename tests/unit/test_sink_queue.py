@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import errno
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from tests.support.waiting import eventually
-from tests.unit.test_sink_texts import batch, partition_row
+from tests.support.sink_rows import batch, partition_row
+from tests.support.waiting import eventually, eventually_equal
 from warren.machine.backoff import Backoff
 from warren.sinks import courier
 from warren.sinks.contract import Sent
@@ -23,6 +22,8 @@ from warren.sinks.points import POINTS
 from warren.sinks.spool import BrokenError, Spool, Waiting, read
 
 NOW_MS = 1_700_000_000_000
+HANG_S = 120.0
+"""How long a receiver hangs: much longer than a test waits for the others."""
 
 
 def table(points: int = 3, mark: int = 0) -> pa.Table:
@@ -158,8 +159,8 @@ def make(tmp_path: Path, receiver: Receiver) -> Make:
 
 
 def stop(one: Courier) -> None:
-    one.tell_to_stop(5)
-    one.wait(5)
+    one.tell_to_stop(60)
+    one.wait(60)
 
 
 def test_points_arrive_in_order_and_wait_no_longer(make: Make, receiver: Receiver) -> None:
@@ -168,7 +169,7 @@ def test_points_arrive_in_order_and_wait_no_longer(make: Make, receiver: Receive
     for mark in range(5):
         one.add(table(1, mark), NOW_MS + mark)
     one.wake()
-    eventually(lambda: receiver.taken == [0, 1, 2, 3, 4])
+    eventually_equal(lambda: receiver.taken, [0, 1, 2, 3, 4])
     stop(one)
 
     health = one.health()
@@ -183,7 +184,7 @@ def test_a_receiver_that_is_away_is_tried_until_it_is_back(make: Make, receiver:
     one.start()
     for mark in range(3):
         one.add(table(1, mark), NOW_MS + mark)
-    eventually(lambda: receiver.taken == [0, 1, 2])
+    eventually_equal(lambda: receiver.taken, [0, 1, 2])
     stop(one)
 
     health = one.health()
@@ -203,7 +204,7 @@ def test_what_could_not_be_sent_before_the_end_is_sent_after_the_next_start(make
     receiver.failures = 0
     another = make()
     another.start()
-    eventually(lambda: receiver.taken == [7])
+    eventually_equal(lambda: receiver.taken, [7])
     stop(another)
 
 
@@ -211,7 +212,7 @@ def test_receivers_that_hang_do_not_keep_good_ones_waiting(tmp_path: Path, recei
     released, turns = threading.Event(), Turns()
 
     def hang(_: list[pa.Table]) -> Sent:
-        released.wait(10)
+        released.wait(HANG_S)
         raise TimeoutError
 
     def made(name: str, write: Callable[[list[pa.Table]], Sent]) -> Courier:
@@ -222,22 +223,37 @@ def test_receivers_that_hang_do_not_keep_good_ones_waiting(tmp_path: Path, recei
     for one in (*hanging, good):
         one.add(table(1), NOW_MS)
         one.start()
-    eventually(lambda: receiver.taken == [0], 5)
+    eventually_equal(lambda: receiver.taken, [0], HANG_S / 2)
     released.set()
     for one in (*hanging, good):
         stop(one)
 
 
-def test_it_ends_soon_also_while_it_rests(make: Make, receiver: Receiver) -> None:
+class LongBackoff:
+    """A wait before the next attempt that outlasts any test."""
+
+    def __init__(self) -> None:
+        self.has_begun = threading.Event()
+
+    def wait_s(self, attempt: int, chance: float) -> float:
+        self.has_begun.set()
+        return 3_600.0
+
+
+def test_it_ends_also_while_it_waits_for_the_next_attempt(
+    make: Make, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backoff = LongBackoff()
+    monkeypatch.setattr(courier, "BACKOFF", backoff)
     receiver.failures = 1_000
     one = make()
     one.add(table(1), NOW_MS)
     one.start()
-    eventually(lambda: one.health().failed_attempts >= 2)
-    began_s = time.monotonic()
+    assert backoff.has_begun.wait(60)
     stop(one)
 
-    assert time.monotonic() - began_s < 1.0
+    assert not one._thread.is_alive()
+    assert one.health().waiting_points == 1
 
 
 def test_refused_points_are_counted_and_do_not_come_again(make: Make, receiver: Receiver) -> None:
@@ -245,7 +261,7 @@ def test_refused_points_are_counted_and_do_not_come_again(make: Make, receiver: 
     one = make()
     one.start()
     one.add(table(3), NOW_MS)
-    eventually(lambda: one.health().refused_points == 1)
+    eventually_equal(lambda: one.health().refused_points, 1)
     stop(one)
 
     health = one.health()
@@ -259,7 +275,7 @@ def test_a_damaged_file_is_counted_and_the_next_one_goes_on(make: Make, receiver
     path.write_bytes(b"broken")
     one.add(table(1, 2), NOW_MS + 1)
     one.start()
-    eventually(lambda: receiver.taken == [2])
+    eventually_equal(lambda: receiver.taken, [2])
     stop(one)
 
     assert one.health().dropped_points == 2
@@ -326,7 +342,7 @@ def test_points_that_waited_from_before_are_sent_with_the_columns_that_they_had(
     one = make()
     one.add(table(1, 8), NOW_MS + 1)
     one.start()
-    eventually(lambda: receiver.taken == [7, 7, 8])
+    eventually_equal(lambda: receiver.taken, [7, 7, 8])
     stop(one)
 
     assert one.health().dropped_points == 0

@@ -19,7 +19,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 
 from tests.support.certificates import Authority
 from tests.support.receivers.web_server import Reply, WebServer, web_server
-from tests.unit.test_sink_texts import batch, group_row, partition_row
+from tests.support.sink_rows import batch, group_row, partition_row
 from warren.errors import SinkError
 from warren.sinks.contract import Sender, Sent
 from warren.sinks.elasticsearch import Search, SearchOptions, template_name, template_of

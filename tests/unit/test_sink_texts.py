@@ -13,59 +13,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
-from tests.unit.test_health_points import table_of
-from tests.unit.test_v1 import filled_state, ms
+from tests.support.example_cluster import filled_state, ms
+from tests.support.process_health import health_table
+from tests.support.sink_rows import (
+    CLUSTER_ROW,
+    PROCESS_ROW,
+    TIME_MS,
+    TOPIC_ROW,
+    batch,
+    group_row,
+    health_batch,
+    partition_row,
+)
 from warren.sinks.columns import Runs, lines, rfc3339
 from warren.sinks.documents import documents_of, flat_documents_of, ids_of
 from warren.sinks.families import FAMILIES
-from warren.sinks.health_points import CLUSTER, HEALTH_POINTS, PROCESS
+from warren.sinks.health_points import CLUSTER, PROCESS
 from warren.sinks.kafka import keys_of
 from warren.sinks.line_protocol import escaped, lines_of
 from warren.sinks.otlp import Gauges
-from warren.sinks.points import GROUP, PARTITION, POINTS, TOPIC
+from warren.sinks.points import GROUP, PARTITION, TOPIC
 from warren.sinks.remote_write import series_of
 
-TIME_MS = 1_700_000_000_123
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
-
-
-def batch(*rows: dict[str, object]) -> pa.RecordBatch:
-    return pa.Table.from_pylist(list(rows), POINTS).combine_chunks().to_batches()[0]
-
-
-def partition_row(group: str = "billing", topic: str = "orders", **more: object) -> dict[str, object]:
-    return {
-        "measurement": "burrow_partition", "time_ms": TIME_MS, "cluster": "prod", "group": group, "topic": topic,
-        "partition": 3, "owner": "/10.0.0.1", "status": "STOP", "status_code": 5, "lag": 15, "offset": 5,
-        "timestamp": 1_699_999_999_000, "lag_seconds": 2.5, "reason": "stopped", **more,
-    }  # fmt: skip
-
-
-def group_row(group: str = "billing", **more: object) -> dict[str, object]:
-    return {
-        "measurement": "burrow_group", "time_ms": TIME_MS, "cluster": "prod", "group": group, "status": "ERR",
-        "status_code": 4, "partition_count": 2, "total_lag": 20, "lag": 15, "offset": 50, "timestamp": 7,
-        "lag_seconds": None, "reason": "stopped", **more,
-    }  # fmt: skip
-
-
-TOPIC_ROW = {
-    "measurement": "burrow_topic", "time_ms": TIME_MS, "cluster": "prod", "topic": "orders", "partition": 3,
-    "offset": 20,
-}  # fmt: skip
-
-CLUSTER_ROW = {
-    "measurement": "warren_cluster", "time_ms": TIME_MS, "instance": "warren-1:8000", "cluster": "prod", "ready": 1,
-    "reachable": 0, "groups_ok": 7, "groups_warn": 1, "groups_err": 0, "delay_seconds": 2.0, "behind_records": 3,
-}  # fmt: skip
-PROCESS_ROW = {
-    "measurement": "warren_process", "time_ms": TIME_MS, "instance": "warren-1:8000", "leader": 0,
-    "notifier_failed": 2, "memory_bytes": 100_000_000, "cpu_seconds": 1.5,
-}  # fmt: skip
-
-
-def health_batch(*rows: dict[str, Any]) -> pa.RecordBatch:
-    return pa.Table.from_pylist(list(rows), HEALTH_POINTS).combine_chunks().to_batches()[0]
 
 
 # -- line protocol ---------------------------------------------------------------------------------------------------
@@ -421,7 +391,7 @@ def test_all_points_of_a_cluster_can_be_written_every_way() -> None:
 
 
 def test_all_points_about_warren_itself_can_be_written_every_way() -> None:
-    points = table_of(filled_state()).to_batches()[0]
+    points = health_table(filled_state()).to_batches()[0]
 
     for made in (lines_of, documents_of, flat_documents_of, keys_of):
         assert len(made(points)) == points.num_rows == 2

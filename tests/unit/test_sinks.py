@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
+from tests.support.example_cluster import filled_state, ms, new_state
+from tests.support.process_health import PROCESS_HEALTH
 from tests.support.waiting import eventually
-from tests.unit.test_health_points import PROCESS_HEALTH
-from tests.unit.test_v1 import filled_state, ms, new_state
 from warren.clusters.state import ClusterState
 from warren.config.load import parse
 from warren.config.model import Config

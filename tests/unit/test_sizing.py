@@ -6,39 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.measured_groups import BUSY, DAY_S, HOUR_S
 from warren.capacity.findings import FindingKind, findings
 from warren.capacity.measured import NOTHING, Measured
 from warren.capacity.report import report
 from warren.capacity.result import Plan
 from warren.capacity.sizing import Target, Verdict, consumers_needed, size, trend_of
 from warren.capacity.words import percent
-
-DAY_S, HOUR_S = 86_400.0, 3_600.0
-
-BUSY = replace(
-    Measured.from_row(NOTHING),
-    group="billing",
-    topic="orders",
-    partitions=4,
-    read=4,
-    members=4,
-    owned=4,
-    seconds=DAY_S,
-    produced=1_000.0 * DAY_S,
-    consumed=1_000.0 * DAY_S,
-    produce_peak=12_000.0,
-    peak_hour=12_000.0,
-    window_s=(60.0, HOUR_S, DAY_S),
-    window_records=(12_000.0 * 60, 12_000.0 * HOUR_S, 1_000.0 * DAY_S),
-    capacity=2_100.0,
-    capacity_steps=50,
-    highest=2_150.0,
-    lag_max=500_000.0,
-    lag_max_ms=1_767_225_600_000,
-    hot_share=0.25,
-    slow_share=0.25,
-)
-"""A day with a peak of 12,000/s for an hour."""
 
 
 def test_without_time_to_drain_the_peak_itself_must_be_consumed() -> None:

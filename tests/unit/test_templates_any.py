@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from warren.notify.templates import Template, TemplateError, helper_functions, parse_template, sample_data
@@ -50,7 +50,6 @@ def execute_with_all(template: Template) -> None:
 
 
 @given(ANY_TEXT | ANY_ACTION | st.binary())
-@settings(max_examples=1000, deadline=None)
 def test_any_text_is_a_template_or_wrong_and_what_is_one_gives_text_or_an_error(text: str | bytes) -> None:
     template = parsed(text)
     if template is not None:
@@ -58,7 +57,6 @@ def test_any_text_is_a_template_or_wrong_and_what_is_one_gives_text_or_an_error(
 
 
 @given(FORMATS, st.lists(st.sampled_from(VALUES[:-1]), max_size=3))
-@settings(max_examples=500, deadline=None)
 def test_any_format_prints_any_values(pattern: str, values: list[str]) -> None:
     template = parsed('{{$x := 1}}{{printf "' + pattern + '" ' + " ".join(values) + "}}")
     if template is not None:

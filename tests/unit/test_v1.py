@@ -16,108 +16,22 @@ from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tests.support.scenario import classic_group, commit_table
+from tests.support.example_cluster import NOW_S, QUERIES, STRANGE, filled_state, iso, ms, new_state, recover
+from tests.support.scenario import commit_table
 from warren import __version__
 from warren.clusters.keeper import Keeper
 from warren.clusters.state import ClusterState
-from warren.codec.keys import encode_group_key
 from warren.config.load import for_bootstrap
 from warren.notify.service import Alerts
 from warren.rules.listing import SortKey
 from warren.rules.policy import Policy, RulesFor
-from warren.rules.rule import Rule, Settings
+from warren.rules.rule import Rule
 from warren.rules.rule_sets import RULE_SETS
 from warren.serve.app import make_app
 from warren.serve.v1 import models
-from warren.windows.rows import COMMIT_ROWS, HEAD_ROWS, RowKind
-from warren.windows.store import Limits
-
-T0_MS = 1_767_225_600_000
-"""2026-01-01T00:00:00Z; the story below is told in seconds after it."""
-NOW_S = 31
-STRANGE = "team a/ü %2F"
-
-
-def ms(second: float) -> int:
-    return T0_MS + int(second * 1000)
-
-
-def iso(second: float) -> str:
-    return f"2026-01-01T00:{int(second) // 60:02}:{second % 60:06.3f}Z"
-
-
-def heads(second: int, *, log_start: int = 0) -> pa.Table:
-    """Ten records a second go to orders 0, 750 at once to payments, whose old ones are deleted up to `log_start`."""
-    ends = [("__consumer_offsets", 0, 24, 0), ("orders", 0, 100 + 10 * second, 0), ("orders", 1, 50, 0)]
-    rows = [
-        {"topic": topic, "partition": partition, "end": end, "log_start": start, "observed_ms": ms(second)}
-        for topic, partition, end, start in [*ends, ("payments", 0, 1000 if second else 250, log_start)]
-    ]
-    return pa.Table.from_pylist([{**rows[0], "cluster_id": "kafka-1"}, *rows[1:]], HEAD_ROWS)
-
-
-def commits(second: int, at: int) -> pa.Table:
-    """The commits of one moment, the `at`-th of three."""
-    rows = [
-        ("billing", "orders", 0, 100, ms(second)),
-        ("billing", "orders", 1, 50, ms(second)),
-        ("reporting", "orders", 0, (120, 180, 220)[at], ms(second)),
-        ("settling", "payments", 0, (500, 400, 200)[at], ms(second)),
-        (STRANGE, "orders", 1, 50, ms(second)),
-        ("newcomer", "orders", 0, 90, ms(second)),
-    ]
-    rows = rows if at == 2 else rows[:-1]
-    return commit_table(*rows, first_order=5 * at)
-
-
-MEMBERS = pa.Table.from_pylist(
-    [
-        {
-            "kind": RowKind.GROUP_RECORD, "source_partition": 0, "order": [16],
-            "key": encode_group_key("billing"), "value": classic_group(("/10.0.0.1", "billing-7", [("orders", [0])])),
-        },
-        {"kind": RowKind.SKIPPED, "reason": "unknown key type", "offset": [3]},
-        {"kind": RowKind.POSITION, "partition": [0], "offset": [24]},
-    ],
-    COMMIT_ROWS,
-)  # fmt: skip
-
-
-def new_state(policy: Policy | None = None) -> ClusterState:
-    return ClusterState("local", Limits(intervals=3), Settings(), {"local": "__consumer_offsets"}, policy or Policy())
-
-
-def filled_state(policy: Policy | None = None) -> ClusterState:
-    """Stalled billing, reporting that falls behind, settling that went back, and others.
-
-    second   0   5  10  15  20  25  30  31
-    heads    x       x       x       x        payments loses its first 300 records at 30
-    commits      x       x       x
-    """
-    state = new_state(policy)
-    state.apply_head_rows(heads(0), now_ms=ms(0))
-    for at, second in enumerate((5, 15, 25)):
-        state.apply_commit_rows("local", commits(second, at), now_ms=ms(second))
-        log_start = 300 if second == 25 else 0
-        state.apply_head_rows(heads(second + 5, log_start=log_start), now_ms=ms(second + 5))
-    state.apply_commit_rows("local", MEMBERS, now_ms=ms(30))
-    return state
-
+from warren.windows.rows import HEAD_ROWS
 
 NEWCOMER_BY_WARREN = Policy(rules=(RulesFor(re.compile("newcomer"), "warren"),))
-
-
-class Health(NamedTuple):
-    state: str = "running"
-    last_error: str = ""
-    restarts: int = 0
-
-
-QUERIES = {
-    "heads-local": Health(),
-    "commits-local": Health("retrying", "no broker answers", 2),
-    "heads-elsewhere": Health("starting"),
-}
 
 
 class Clock:
@@ -588,13 +502,6 @@ def test_a_group_is_found_also_if_the_server_tells_only_the_decoded_path(warren:
 
 
 # -- since, changes, restored ----------------------------------------------------------------------------------------
-
-
-def recover(state: ClusterState) -> None:
-    """At second 60 billing has caught up."""
-    state.apply_head_rows(heads(60, log_start=300), now_ms=ms(60))
-    table = commit_table(("billing", "orders", 0, 700, ms(60)), first_order=24)
-    state.apply_commit_rows("local", table, now_ms=ms(60))
 
 
 def test_a_status_is_noted_with_its_time(client: TestClient, state: ClusterState, clock: Clock) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,98 +13,50 @@ from hypothesis import strategies as st
 from pydantic import SecretStr, TypeAdapter
 from starlette.testclient import TestClient
 
+from tests.support.alerts import (
+    NOW_S,
+    AlertsApi,
+    Follower,
+    alerts_api,
+    config_with,
+    deliver_some,
+    record_incident,
+    step,
+)
+from tests.support.example_cluster import iso, ms
 from tests.support.receivers.web_server import web_server
-from tests.unit.test_v1 import iso, ms, new_state
-from warren.config.load import for_bootstrap
 from warren.config.model import Config, Notifier, Security
 from warren.embedded.broker import free_port
 from warren.model import Status
-from warren.notify.events import Cause, Event, Turn
-from warren.notify.incidents import Incident, Step, after
-from warren.notify.outbox import Outbox
-from warren.notify.service import Alerts
+from warren.notify.events import Turn
 from warren.notify.silences import Scope, Silence
 from warren.serve.access import hash_token
 from warren.serve.app import make_app
 from warren.serve.v1 import alert_models
 
-NOW_S = 60
-CAUSE = Cause("orders", 3, "stopped", "no commit for 6 s", ms(9), 310, 12.3456)
-NOTIFIERS = {
-    "nobody": Notifier(class_name="null"),
-    "chat": Notifier(class_name="slack", url=SecretStr("https://chat.invalid/s3cret")),
-}
-
-
-def config_with(**sections: Any) -> Config:
-    return for_bootstrap("127.0.0.1:9092", "127.0.0.1:8000").model_copy(update={"notifier": NOTIFIERS, **sections})
-
-
-class Site(NamedTuple):
-    client: TestClient
-    alerts: Alerts
-
-    def get(self, path: str, **parameters: Any) -> Any:
-        answer = self.client.get(path, params=parameters or None)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
-
-    def error(self, method: str, path: str, status: int, body: object = None) -> dict[str, str]:
-        answer = self.client.request(method, path, json=body)
-        assert answer.status_code == status, answer.text
-        assert answer.json().keys() == {"error"}
-        told: dict[str, str] = answer.json()["error"]
-        return told
-
-    def ids(self, **parameters: Any) -> list[str]:
-        return [one["id"] for one in self.get("incidents", **parameters)["incidents"]]
-
-
-def make_site(home: Path, config: Config, address: str = "127.0.0.1") -> Site:
-    clusters = {"local": new_state(), "other": new_state()}
-    alerts = Alerts(config, clusters, home, lambda: ms(NOW_S))
-    app = make_app(clusters, lambda: config, lambda: ms(NOW_S), alerts=alerts)
-    return Site(TestClient(app, base_url="http://warren/api/v1/", client=(address, 1)), alerts)
-
 
 @pytest.fixture(scope="module")
-def one_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """One for all tests: to make it takes longer than they do."""
-    made = make_site(tmp_path_factory.mktemp("home"), config_with())
-    yield made
-    made.alerts.stop()
+def shared_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AlertsApi]:
+    """One for all tests: starting it takes longer than they do."""
+    started = alerts_api(tmp_path_factory.mktemp("home"), config_with())
+    yield started
+    started.alerts.stop()
 
 
 @pytest.fixture
-def site(one_site: Site) -> Site:
-    """Nothing has happened yet."""
-    with one_site.alerts._database.change() as cursor:
+def api(shared_api: AlertsApi) -> AlertsApi:
+    """The API without incidents, silences and messages."""
+    with shared_api.alerts._database.change() as cursor:
         for table in ("incidents", "steps", "silences", "outbox", "outbox_results"):
             cursor.execute(f"DELETE FROM {table}")
-    return one_site
-
-
-def step(second: float, turn: Turn, status: Status, cause: Cause | None = CAUSE) -> Step:
-    return Step(ms(second), turn, status, cause, 310 if cause else 0)
-
-
-def happened(
-    site: Site, incident_id: str, second: float, *more: Step, cluster: str = "local", group: str = "billing"
-) -> None:
-    """An incident is opened, and more becomes of it."""
-    opened = step(second, Turn.OPENED, Status.WARN)
-    incident = Incident(incident_id, cluster, group, ms(second), Status.WARN, (opened,))
-    site.alerts.incidents.write(incident)
-    for one in more:
-        incident = after(incident, one)
-        site.alerts.incidents.write(incident)
+    return shared_api
 
 
 # -- incidents -------------------------------------------------------------------------------------------------------
 
 
-def test_an_incident_tells_everything_that_happened(site: Site) -> None:
-    happened(site, "one", 10, step(20, Turn.WORSENED, Status.ERR))
+def test_an_incident_tells_everything_that_happened(api: AlertsApi) -> None:
+    record_incident(api, "one", 10, step(20, Turn.WORSENED, Status.ERR))
 
     cause = {
         "topic": "orders",
@@ -115,7 +67,7 @@ def test_an_incident_tells_everything_that_happened(site: Site) -> None:
         "lag": 310,
         "lag_seconds": 12.346,
     }
-    assert site.get("incidents/one") == {
+    assert api.get("incidents/one") == {
         "id": "one",
         "cluster": "local",
         "group": "billing",
@@ -131,25 +83,25 @@ def test_an_incident_tells_everything_that_happened(site: Site) -> None:
     }
 
 
-def test_an_incident_that_is_over_tells_when_and_the_worst_that_it_was(site: Site) -> None:
-    happened(site, "one", 10, step(20, Turn.WORSENED, Status.ERR), step(30, Turn.CLOSED, Status.OK))
+def test_an_incident_that_is_over_tells_when_and_the_worst_that_it_was(api: AlertsApi) -> None:
+    record_incident(api, "one", 10, step(20, Turn.WORSENED, Status.ERR), step(30, Turn.CLOSED, Status.OK))
 
-    told = site.get("incidents/one")
+    told = api.get("incidents/one")
     assert (told["state"], told["closed_at"], told["status"], told["worst"]) == ("closed", iso(30), "OK", "ERR")
 
 
-def test_an_incident_of_a_group_that_went_ends_without_a_cause(site: Site) -> None:
-    happened(site, "one", 10, step(30, Turn.CLOSED, Status.NOTFOUND, None))
+def test_an_incident_of_a_group_that_went_ends_without_a_cause(api: AlertsApi) -> None:
+    record_incident(api, "one", 10, step(30, Turn.CLOSED, Status.NOTFOUND, None))
 
-    last = site.get("incidents/one")["steps"][-1]
+    last = api.get("incidents/one")["steps"][-1]
     assert (last["status"], last["cause"]) == ("NOTFOUND", None)
 
 
-def test_incidents_come_newest_first(site: Site) -> None:
-    happened(site, "older", 10)
-    happened(site, "newer", 20, group="reporting")
+def test_incidents_come_newest_first(api: AlertsApi) -> None:
+    record_incident(api, "older", 10)
+    record_incident(api, "newer", 20, group="reporting")
 
-    assert site.ids() == ["newer", "older"]
+    assert api.incident_ids() == ["newer", "older"]
 
 
 @pytest.mark.parametrize(
@@ -168,40 +120,40 @@ def test_incidents_come_newest_first(site: Site) -> None:
     ids=str,
 )
 def test_filters_leave_out_incidents_that_do_not_fit(
-    site: Site, parameters: dict[str, Any], expected: list[str]
+    api: AlertsApi, parameters: dict[str, Any], expected: list[str]
 ) -> None:
-    happened(site, "over", 10, step(30, Turn.CLOSED, Status.OK))
-    happened(site, "elsewhere", 20, cluster="other", group="reporting")
+    record_incident(api, "over", 10, step(30, Turn.CLOSED, Status.OK))
+    record_incident(api, "elsewhere", 20, cluster="other", group="reporting")
 
-    assert site.ids(**parameters) == expected
+    assert api.incident_ids(**parameters) == expected
 
 
-def test_paging_shows_each_incident_once_also_of_those_that_opened_together(site: Site) -> None:
+def test_paging_shows_each_incident_once_also_of_those_that_opened_together(api: AlertsApi) -> None:
     for number in range(5):
-        happened(site, f"together-{number}", 10, group=f"g{number}")
-    happened(site, "first", 5)
+        record_incident(api, f"together-{number}", 10, group=f"g{number}")
+    record_incident(api, "first", 5)
 
     seen, page = [], "incidents?limit=2&state=open"
     while page:
-        answer = site.get(page)
+        answer = api.get(page)
         seen += [one["id"] for one in answer["incidents"]]
         page = f"incidents{answer['next']}" if answer["next"] else ""
     assert seen == [*(f"together-{number}" for number in range(5)), "first"]
 
 
-def test_a_page_goes_on_where_the_last_one_ended_also_if_new_incidents_came(site: Site) -> None:
-    happened(site, "first", 5)
-    happened(site, "second", 10)
-    next_page = site.get("incidents?limit=1")["next"]
-    happened(site, "third", 15)
+def test_a_page_goes_on_where_the_last_one_ended_also_if_new_incidents_came(api: AlertsApi) -> None:
+    record_incident(api, "first", 5)
+    record_incident(api, "second", 10)
+    next_page = api.get("incidents?limit=1")["next"]
+    record_incident(api, "third", 15)
 
-    assert [one["id"] for one in site.get(f"incidents{next_page}")["incidents"]] == ["first"]
+    assert [one["id"] for one in api.get(f"incidents{next_page}")["incidents"]] == ["first"]
 
 
-def test_incidents_of_a_cluster_that_is_no_longer_watched_are_still_found(site: Site) -> None:
-    happened(site, "one", 10, cluster="gone")
+def test_incidents_of_a_cluster_that_is_no_longer_watched_are_still_found(api: AlertsApi) -> None:
+    record_incident(api, "one", 10, cluster="gone")
 
-    assert site.ids(cluster="gone") == ["one"]
+    assert api.incident_ids(cluster="gone") == ["one"]
 
 
 @pytest.mark.parametrize(
@@ -216,15 +168,15 @@ def test_incidents_of_a_cluster_that_is_no_longer_watched_are_still_found(site: 
         ("incidents?colour=red", 400, "invalid_parameter"),
     ],
 )
-def test_what_cannot_be_found_or_asked_for_is_an_error(site: Site, path: str, status: int, code: str) -> None:
-    assert site.error("GET", path, status)["code"] == code
+def test_what_cannot_be_found_or_asked_for_is_an_error(api: AlertsApi, path: str, status: int, code: str) -> None:
+    assert api.error("GET", path, status)["code"] == code
 
 
 # -- silences --------------------------------------------------------------------------------------------------------
 
 
-def test_a_silence_that_is_set_holds_from_now_on(site: Site) -> None:
-    answer = site.client.post("silences", json={"group": "^bill", "duration_s": 90, "by": "ann", "comment": "disk"})
+def test_a_silence_that_is_set_holds_from_now_on(api: AlertsApi) -> None:
+    answer = api.client.post("silences", json={"group": "^bill", "duration_s": 90, "by": "ann", "comment": "disk"})
 
     assert answer.status_code == 201
     assert answer.json() == {
@@ -240,37 +192,37 @@ def test_a_silence_that_is_set_holds_from_now_on(site: Site) -> None:
     }
 
 
-def test_a_silence_that_is_set_is_one_that_counts(site: Site) -> None:
-    added = site.client.post("silences", json={"cluster": "loc", "topic": "orders", "duration_s": 90}).json()
+def test_a_silence_that_is_set_is_one_that_counts(api: AlertsApi) -> None:
+    added = api.client.post("silences", json={"cluster": "loc", "topic": "orders", "duration_s": 90}).json()
 
     scope = Scope("loc", "", "orders")
-    assert site.alerts.silences.all() == [Silence(added["id"], scope, ms(NOW_S), ms(NOW_S + 90), "", "")]
+    assert api.alerts.silences.all() == [Silence(added["id"], scope, ms(NOW_S), ms(NOW_S + 90), "", "")]
 
 
-def test_a_silence_can_begin_later(site: Site) -> None:
+def test_a_silence_can_begin_later(api: AlertsApi) -> None:
     body = {"group": "a", "from": "2026-01-01T01:02:00+01:00", "until": iso(180)}
 
-    added = site.client.post("silences", json=body).json()
+    added = api.client.post("silences", json=body).json()
     assert (added["state"], added["from"], added["until"]) == ("pending", iso(120), iso(180))
 
 
-def test_silences_are_listed_whether_they_hold_will_hold_or_have_held(site: Site) -> None:
+def test_silences_are_listed_whether_they_hold_will_hold_or_have_held(api: AlertsApi) -> None:
     for name, begin, end in (("ended", 10, NOW_S), ("active", NOW_S, 90), ("pending", 61, 90)):
-        site.alerts.silences.add(Silence(name, Scope(group="a"), ms(begin), ms(end), "", ""))
+        api.alerts.silences.add(Silence(name, Scope(group="a"), ms(begin), ms(end), "", ""))
 
-    listed = site.get("silences")["silences"]
+    listed = api.get("silences")["silences"]
     assert [one["state"] for one in listed] == [one["id"] for one in listed] == ["pending", "active", "ended"]
 
 
-def test_a_silence_that_is_removed_is_gone_and_told_once_more(site: Site) -> None:
-    added = site.client.post("silences", json={"group": "a", "duration_s": 90}).json()
+def test_a_silence_that_is_removed_is_gone_and_told_once_more(api: AlertsApi) -> None:
+    added = api.client.post("silences", json={"group": "a", "duration_s": 90}).json()
 
-    assert site.client.delete(f"silences/{added['id']}").json() == added
-    assert site.get("silences") == {"silences": []}
+    assert api.client.delete(f"silences/{added['id']}").json() == added
+    assert api.get("silences") == {"silences": []}
 
 
-def test_a_silence_that_is_not_there_cannot_be_removed(site: Site) -> None:
-    assert site.error("DELETE", "silences/none", 404) == {
+def test_a_silence_that_is_not_there_cannot_be_removed(api: AlertsApi) -> None:
+    assert api.error("DELETE", "silences/none", 404) == {
         "code": "silence_not_found",
         "message": "There is no silence `none`.",
         "hint": "/api/v1/silences lists the known ones.",
@@ -304,16 +256,16 @@ def test_a_silence_that_is_not_there_cannot_be_removed(site: Site) -> None:
     ],
     ids=str,
 )
-def test_a_silence_that_makes_no_sense_is_refused_with_the_reason(site: Site, body: object, message: str) -> None:
-    told = site.error("POST", "silences", 400, body)
+def test_a_silence_that_makes_no_sense_is_refused_with_the_reason(api: AlertsApi, body: object, message: str) -> None:
+    told = api.error("POST", "silences", 400, body)
 
     assert (told["code"], told["message"]) == ("invalid_body", message)
-    assert site.get("silences") == {"silences": []}
+    assert api.get("silences") == {"silences": []}
 
 
 @pytest.mark.parametrize("content", ["", "{", "\xff", "[" * 5_000])
-def test_a_body_that_is_no_json_is_refused(site: Site, content: str) -> None:
-    answer = site.client.post(
+def test_a_body_that_is_no_json_is_refused(api: AlertsApi, content: str) -> None:
+    answer = api.client.post(
         "silences", content=content.encode("latin-1"), headers={"Content-Type": "application/json"}
     )
 
@@ -343,30 +295,30 @@ TIMES = st.sampled_from([iso(0), iso(90), "0001-01-01T00:00:00+14:00", "9999-12-
     )
     | ANY_JSON
 )
-def test_whatever_is_sent_as_a_silence_it_is_set_or_refused(site: Site, body: object) -> None:
-    answer = site.client.post("silences", content=json.dumps(body), headers={"Content-Type": "application/json"})
+def test_whatever_is_sent_as_a_silence_it_is_set_or_refused(api: AlertsApi, body: object) -> None:
+    answer = api.client.post("silences", content=json.dumps(body), headers={"Content-Type": "application/json"})
 
     assert answer.status_code in (201, 400)
-    assert site.client.get("silences").status_code == 200
+    assert api.client.get("silences").status_code == 200
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "silences"), ("DELETE", "silences/one")])
 def test_silences_are_changed_from_this_machine_only(tmp_path: Path, method: str, path: str) -> None:
-    site = make_site(tmp_path, config_with(), address="10.0.0.1")
+    api = alerts_api(tmp_path, config_with(), address="10.0.0.1")
 
-    assert site.error(method, path, 403, {"group": "a", "duration_s": 90})["code"] == "forbidden"
-    assert site.alerts.silences.all() == []
-    site.alerts.stop()
+    assert api.error(method, path, 403, {"group": "a", "duration_s": 90})["code"] == "forbidden"
+    assert api.alerts.silences.all() == []
+    api.alerts.stop()
 
 
 def test_with_tokens_silences_are_changed_by_those_who_have_one(tmp_path: Path) -> None:
-    site = make_site(tmp_path, config_with(security=Security(write_tokens=[hash_token("good")])), address="10.0.0.1")
+    api = alerts_api(tmp_path, config_with(security=Security(write_tokens=[hash_token("good")])), address="10.0.0.1")
     body = {"group": "a", "duration_s": 90}
 
-    assert site.error("POST", "silences", 401, body)["code"] == "unauthorized"
-    good = site.client.post("silences", json=body, headers={"Authorization": "Bearer good"})
+    assert api.error("POST", "silences", 401, body)["code"] == "unauthorized"
+    good = api.client.post("silences", json=body, headers={"Authorization": "Bearer good"})
     assert good.status_code == 201
-    site.alerts.stop()
+    api.alerts.stop()
 
 
 @pytest.mark.parametrize(
@@ -379,9 +331,9 @@ def test_with_tokens_silences_are_changed_by_those_who_have_one(tmp_path: Path) 
     ],
 )
 def test_a_wrong_method_tells_all_that_are_possible(
-    site: Site, method: str, path: str, allowed: str, hint: str
+    api: AlertsApi, method: str, path: str, allowed: str, hint: str
 ) -> None:
-    answer = site.client.request(method, path)
+    answer = api.client.request(method, path)
 
     assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
     assert answer.json()["error"]["hint"] == hint
@@ -390,26 +342,10 @@ def test_a_wrong_method_tells_all_that_are_possible(
 # -- notifiers -------------------------------------------------------------------------------------------------------
 
 
-def an_event(key: str) -> Event:
-    return Event(
-        key, Turn.OPENED, ms(10), "local", "g", "", ms(10), Status.OK, Status.ERR, None, [], [], 0, {}, ""
-    )  # fmt: skip
+def test_notifiers_tell_how_they_are_doing(api: AlertsApi) -> None:
+    deliver_some(api.alerts._outbox)
 
-
-def deliver_some(outbox: Outbox) -> None:
-    """Of four events one is sent, one is tried again, one fails, and one waits from the beginning."""
-    for number in range(4):
-        outbox.put("chat", an_event(str(number)), ms(10 + number))
-    sent, retried, failed, _ = outbox.due("chat", ms(NOW_S), 10)
-    outbox.sent([sent], ms(20))
-    outbox.failed([failed], "refused", ms(21))
-    outbox.retry([retried], ms(90), "no answer", ms(22))
-
-
-def test_notifiers_tell_how_they_are_doing(site: Site) -> None:
-    deliver_some(site.alerts._outbox)
-
-    assert site.get("notifiers")["notifiers"][0] == {
+    assert api.get("notifiers")["notifiers"][0] == {
         "name": "chat",
         "class": "slack",
         "waiting": 2,
@@ -423,8 +359,8 @@ def test_notifiers_tell_how_they_are_doing(site: Site) -> None:
     }
 
 
-def test_a_notifier_that_never_had_anything_to_do_has_no_times(site: Site) -> None:
-    idle = site.get("notifiers")["notifiers"][1]
+def test_a_notifier_that_never_had_anything_to_do_has_no_times(api: AlertsApi) -> None:
+    idle = api.get("notifiers")["notifiers"][1]
 
     assert (idle["name"], idle["class"], idle["waiting"], idle["sent"]) == ("nobody", "null", 0, 0)
     assert [name for name, value in idle.items() if value is None] == [
@@ -435,22 +371,17 @@ def test_a_notifier_that_never_had_anything_to_do_has_no_times(site: Site) -> No
     ]
 
 
-def test_notifiers_tell_nothing_secret(site: Site) -> None:
-    assert "s3cret" not in json.dumps(site.get("notifiers"))
+def test_notifiers_tell_nothing_secret(api: AlertsApi) -> None:
+    assert "s3cret" not in json.dumps(api.get("notifiers"))
 
 
-class Follower:
-    is_leader = False
-    says = "another one is the leader"
-
-
-def test_it_is_told_whether_this_one_sends(site: Site) -> None:
-    told = site.get("notifiers")
+def test_it_is_told_whether_this_one_sends(api: AlertsApi) -> None:
+    told = api.get("notifiers")
     assert (told["leader"], told["leader_state"]) == (True, "the only one")
 
-    leader, site.alerts.leader = site.alerts.leader, Follower()  # type: ignore[assignment]
-    told = site.get("notifiers")
-    site.alerts.leader = leader
+    leader, api.alerts.leader = api.alerts.leader, Follower()  # type: ignore[assignment]
+    told = api.get("notifiers")
+    api.alerts.leader = leader
     assert (told["leader"], told["leader_state"]) == (False, "another one is the leader")
 
 
@@ -466,11 +397,11 @@ def test_it_is_told_whether_this_one_sends(site: Site) -> None:
         ("notifiers", "NotifierList"),
     ],
 )
-def test_an_answer_is_what_its_model_says_and_no_more(site: Site, path: str, model: str) -> None:
-    happened(site, "one", 10, step(30, Turn.CLOSED, Status.NOTFOUND, None))
-    site.client.post("silences", json={"group": "a", "duration_s": 90})
-    deliver_some(site.alerts._outbox)
-    answer, adapter = site.client.get(path), TypeAdapter(getattr(alert_models, model))
+def test_an_answer_is_what_its_model_says_and_no_more(api: AlertsApi, path: str, model: str) -> None:
+    record_incident(api, "one", 10, step(30, Turn.CLOSED, Status.NOTFOUND, None))
+    api.client.post("silences", json={"group": "a", "duration_s": 90})
+    deliver_some(api.alerts._outbox)
+    answer, adapter = api.client.get(path), TypeAdapter(getattr(alert_models, model))
 
     assert json.loads(adapter.dump_json(adapter.validate_json(answer.content))) == answer.json()
 
@@ -491,30 +422,30 @@ def with_hook(url: str) -> Config:
 
 def test_a_notifier_is_tried_out_with_a_message_that_says_it_is_a_test(tmp_path: Path) -> None:
     with web_server() as hook:
-        site = make_site(tmp_path, with_hook(f"{hook.url}/s3cret"))
-        answer = site.client.post("notifiers/chat/test")
-        site.alerts.stop()
+        api = alerts_api(tmp_path, with_hook(f"{hook.url}/s3cret"))
+        answer = api.client.post("notifiers/chat/test")
+        api.alerts.stop()
 
     assert answer.json() == {"notifier": "chat", "result": "delivered", "reason": None}
     assert b"this is a test of the notifier" in hook.asked[0].body
 
 
 def test_a_notifier_that_does_not_get_through_says_why_without_its_secret(tmp_path: Path) -> None:
-    site = make_site(tmp_path, with_hook(f"http://127.0.0.1:{free_port()}/s3cret"))
-    told = site.client.post("notifiers/chat/test")
-    site.alerts.stop()
+    api = alerts_api(tmp_path, with_hook(f"http://127.0.0.1:{free_port()}/s3cret"))
+    told = api.client.post("notifiers/chat/test")
+    api.alerts.stop()
 
     assert told.json()["result"] == "retry"
     assert "refused" in told.json()["reason"]
     assert "s3cret" not in told.text
 
 
-def test_a_notifier_that_is_not_there_cannot_be_tried_out(site: Site) -> None:
-    assert site.error("POST", "notifiers/nope/test", 404)["code"] == "notifier_not_found"
+def test_a_notifier_that_is_not_there_cannot_be_tried_out(api: AlertsApi) -> None:
+    assert api.error("POST", "notifiers/nope/test", 404)["code"] == "notifier_not_found"
 
 
 def test_only_who_may_change_things_tries_notifiers_out(tmp_path: Path) -> None:
-    site = make_site(tmp_path, config_with(), address="10.0.0.1")
+    api = alerts_api(tmp_path, config_with(), address="10.0.0.1")
 
-    assert site.error("POST", "notifiers/nobody/test", 403)["code"] == "forbidden"
-    site.alerts.stop()
+    assert api.error("POST", "notifiers/nobody/test", 403)["code"] == "forbidden"
+    api.alerts.stop()

@@ -10,8 +10,8 @@ import pytest
 from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
-from tests.unit.test_v1 import NOW_S, filled_state, iso, ms, recover
-from tests.unit.test_v1_alerts import config_with
+from tests.support.alerts import config_with
+from tests.support.example_cluster import NOW_S, filled_state, iso, ms, recover
 from warren.notify.service import Alerts
 from warren.serve.app import make_app
 from warren.serve.v1 import alert_models

@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
+from tests.support.example_cluster import filled_state, ms
 from tests.support.waiting import eventually
-from tests.unit.test_v1 import filled_state, ms
 from warren.clusters.state import ClusterState
 from warren.config.load import for_bootstrap
 from warren.history.courses import Course, OffsetsCourse
@@ -70,7 +70,7 @@ def test_those_who_would_wait_for_too_long_are_told_to_ask_again(
     state: ClusterState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_read = threading.Event()
-    monkeypatch.setattr(History, "course", lambda *_: is_read.wait(30) and NOTHING)
+    monkeypatch.setattr(History, "course", lambda *_: is_read.wait(120) and NOTHING)
     api = HistoryApi(History(Plan(""), tmp_path, lambda: ms(41)), {"local": state}, lambda: ms(41))
     with ThreadPoolExecutor(MOST_WAITING) as pool:
         others = [pool.submit(api.get_course, "local", "g", CourseQuery()) for _ in range(MOST_WAITING)]

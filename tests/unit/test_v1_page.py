@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from tests.unit.test_v1 import filled_state, iso, ms
+from tests.support.example_cluster import filled_state, iso, ms
 from warren import __version__
 from warren.clusters.state import ClusterState
 from warren.config.load import parse

@@ -48,7 +48,7 @@ def test_no_secret_of_the_configuration_is_in_any_answer() -> None:
 
 
 def test_a_client_of_http_1_0_gets_no_chunks() -> None:
-    with listening() as address, socket.create_connection(address, timeout=10) as connection:
+    with listening() as address, socket.create_connection(address, timeout=60) as connection:
         connection.sendall(b"GET /v3/kafka/local/consumer/wide/lag HTTP/1.0\r\n\r\n")
         answer = parse(read_to_end(connection))
     assert answer.header("transfer-encoding") is None

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.support.running import Command, Running
-from tests.unit.test_v1 import ms
+from tests.support.example_cluster import ms
+from tests.support.running import Command, RunningWarren
 from warren.commands import show
 from warren.model import Status
 from warren.notify.events import Cause, Turn
@@ -16,14 +16,14 @@ from warren.notify.incidents import Incident, Step
 CAUSE = Cause("orders", 0, "stopped", "no commit for 6 s", ms(30), 310, 27.9)
 
 
-def test_clusters_are_told_with_their_groups_by_status(warren: Command, running: Running) -> None:
+def test_clusters_are_told_with_their_groups_by_status(warren: Command, running: RunningWarren) -> None:
     assert warren("clusters", "--url", running.url).out.splitlines() == [
         "CLUSTER  ERR  WARN  OK  TOPICS  STATE",
         "local    3    1     2   3       up to date",
     ]
 
 
-def test_the_worst_groups_come_first_with_their_reasons(warren: Command, running: Running) -> None:
+def test_the_worst_groups_come_first_with_their_reasons(warren: Command, running: RunningWarren) -> None:
     lines = warren("groups", "--status", "ERR", "--status", "WARN", "--url", running.url).out.splitlines()
 
     assert [line.split()[1:3] for line in lines] == [
@@ -36,19 +36,19 @@ def test_the_worst_groups_come_first_with_their_reasons(warren: Command, running
     assert lines[4].endswith("orders 0: lag did not fall in 3 commits: 30 then, 130 at the last commit, 180 now")
 
 
-def test_groups_are_told_to_programs_with_their_cluster(warren: Command, running: Running) -> None:
+def test_groups_are_told_to_programs_with_their_cluster(warren: Command, running: RunningWarren) -> None:
     said = warren("groups", "--name", "report", "--json", "--url", running.url)
 
     assert [(one["cluster"], one["group"]) for one in json.loads(said.out)["groups"]] == [("local", "reporting")]
 
 
-def test_no_group_that_fits_is_no_output(warren: Command, running: Running) -> None:
+def test_no_group_that_fits_is_no_output(warren: Command, running: RunningWarren) -> None:
     said = warren("groups", "--name", "nothing-like-it", "--url", running.url)
 
     assert (said.code, said.out, said.err) == (0, "", "No group fits.\n")
 
 
-def test_a_group_is_told_with_both_verdicts_and_its_partitions(warren: Command, running: Running) -> None:
+def test_a_group_is_told_with_both_verdicts_and_its_partitions(warren: Command, running: RunningWarren) -> None:
     lines = warren("group", "reporting", "--url", running.url).out.splitlines()
 
     assert lines[0] == "reporting of local is WARN, 180 records behind"
@@ -57,18 +57,18 @@ def test_a_group_is_told_with_both_verdicts_and_its_partitions(warren: Command, 
 
 
 @pytest.mark.parametrize(("group", "code"), [("reporting", 3), ("billing", 4), ("team a/ü %2F", 0)])
-def test_scripts_can_ask_how_a_group_is(warren: Command, running: Running, group: str, code: int) -> None:
+def test_scripts_can_ask_how_a_group_is(warren: Command, running: RunningWarren, group: str, code: int) -> None:
     assert warren("group", group, "--exit-code", "--url", running.url).code == code
 
 
-def test_a_group_that_nobody_has_is_told(warren: Command, running: Running) -> None:
+def test_a_group_that_nobody_has_is_told(warren: Command, running: RunningWarren) -> None:
     said = warren("group", "nope", "--url", running.url)
 
     assert (said.code, said.out) == (1, "")
     assert "No cluster has a group `nope`" in said.err
 
 
-def test_a_verdict_is_explained_by_its_rule_and_commits(warren: Command, running: Running) -> None:
+def test_a_verdict_is_explained_by_its_rule_and_commits(warren: Command, running: RunningWarren) -> None:
     lines = warren("explain", "billing", "--url", running.url).out.splitlines()
 
     assert lines[1] == "Because orders 0 is STOP: no commit for 35 s, window spans 20 s, lag 300."
@@ -77,14 +77,14 @@ def test_a_verdict_is_explained_by_its_rule_and_commits(warren: Command, running
     assert lines[9] == "Now it ends at 400, so 300 records are unread; the last commit was 35 s ago."
 
 
-def test_topics_are_told_with_their_readers(warren: Command, running: Running) -> None:
+def test_topics_are_told_with_their_readers(warren: Command, running: RunningWarren) -> None:
     assert "local    2           4       orders" in warren("topics", "--url", running.url).out
     lines = warren("topic", "orders", "--url", running.url).out.splitlines()
     assert lines[2].split() == ["0", "0", "400", "10.0"]
     assert lines[6].split() == ["billing", "STOP", "300", "1", "min"]
 
 
-def test_incidents_are_told_with_how_long_they_lasted(warren: Command, running: Running) -> None:
+def test_incidents_are_told_with_how_long_they_lasted(warren: Command, running: RunningWarren) -> None:
     opened = Step(ms(30), Turn.OPENED, Status.ERR, CAUSE, 310)
     closed = Step(ms(95), Turn.CLOSED, Status.OK, None, 0)
     incidents = running.alerts.incidents
@@ -96,7 +96,7 @@ def test_incidents_are_told_with_how_long_they_lasted(warren: Command, running: 
     assert line.endswith("orders 0: no commit for 6 s")
 
 
-def test_the_live_view_is_plain_in_a_pipe(warren: Command, running: Running) -> None:
+def test_the_live_view_is_plain_in_a_pipe(warren: Command, running: RunningWarren) -> None:
     lines = warren("top", "--url", running.url).out.splitlines()
 
     assert lines[0] == "local  3 ERR, 1 WARN, 2 OK; up to date"
@@ -105,7 +105,7 @@ def test_the_live_view_is_plain_in_a_pipe(warren: Command, running: Running) -> 
     assert lines[3:] == warren("groups", "--url", running.url).out.splitlines()[1:]
 
 
-def test_the_worst_groups_are_told_to_programs_with_their_clusters(warren: Command, running: Running) -> None:
+def test_the_worst_groups_are_told_to_programs_with_their_clusters(warren: Command, running: RunningWarren) -> None:
     told = json.loads(warren("top", "--json", "--url", running.url).out)
 
     assert [one["name"] for one in told["clusters"]] == ["local"]
@@ -114,7 +114,7 @@ def test_the_worst_groups_are_told_to_programs_with_their_clusters(warren: Comma
 
 
 @pytest.mark.parametrize("command", ["groups", "top", "topics", "incidents"])
-def test_a_cluster_that_is_not_there_is_told(warren: Command, running: Running, command: str) -> None:
+def test_a_cluster_that_is_not_there_is_told(warren: Command, running: RunningWarren, command: str) -> None:
     said = warren(command, "--cluster", "nowhere", "--url", running.url)
 
     assert (said.code, said.out) == (1, "")

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
-import select
-import struct
-import subprocess
-import sys
-import termios
-import time
 from collections.abc import Iterator
 
 import pytest
 
-from tests.support.running import Running
+from tests.support.running import RunningWarren
+from tests.support.terminal import Terminal
 from warren.commands.keys import keys_in
 from warren.commands.walk import Key, Walk
 
@@ -127,38 +119,8 @@ def test_what_terminals_send_is_understood(text: str, keys: list[str]) -> None:
 # -- in a real terminal ----------------------------------------------------------------------------------------------
 
 
-class Terminal:
-    """A program in a terminal of 100 columns and 30 lines."""
-
-    def __init__(self, *arguments: str) -> None:
-        self._ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
-        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "", "LINES": ""}
-        command = [sys.executable, "-m", "warren.cli", *arguments]
-        self.process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
-        os.close(theirs)
-
-    def press(self, keys: str) -> None:
-        os.write(self._ours, keys.encode())
-
-    def read_until(self, *texts: str, limit_s: float = 30) -> str:
-        """What is written until all of these are in it."""
-        seen, end_s = "", time.monotonic() + limit_s
-        while not all(text in seen for text in texts):
-            assert time.monotonic() < end_s, seen
-            if select.select([self._ours], [], [], 0.1)[0]:
-                seen += os.read(self._ours, 65_536).decode("utf-8", "replace")
-        return seen
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        os.close(self._ours)
-
-
 @pytest.fixture
-def terminal(running: Running) -> Iterator[Terminal]:
+def terminal(running: RunningWarren) -> Iterator[Terminal]:
     terminal = Terminal("top", "--url", running.url)
     yield terminal
     terminal.close()
@@ -174,4 +136,4 @@ def test_a_person_finds_out_why_a_group_is_red_with_four_keys(terminal: Terminal
     terminal.press("\x1b[D")
     terminal.read_until("enter: open")
     terminal.press("q")
-    assert terminal.process.wait(10) == 0
+    assert terminal.process.wait(60) == 0

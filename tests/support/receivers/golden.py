@@ -1,4 +1,4 @@
-"""Whole messages of every ready-made receiver; `python -m tests.support.receivers.golden` writes them anew."""
+"""Golden files of the messages of every receiver; `python -m tests.support.receivers.golden` rewrites them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _cases_of(receiver: str, most_events: int) -> list[str]:
 
 
 def written(receiver: str, events: Sequence[Event]) -> str:
-    """A message, for people who compare."""
+    """Return a message as its golden file holds it."""
     if receiver == "kafka":
         records = Kafka(KafkaSettings("alerts", {})).build(events, now_ms=AT_MS)
         return "".join(f"{one.key!r} {one.event_key}\n{_pretty(one.value)}" for one in records)

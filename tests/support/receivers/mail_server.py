@@ -1,4 +1,4 @@
-"""A real SMTP server that keeps what it is sent."""
+"""SMTP server that records the mails it receives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USER, PASSWORD = b"user", b"mail-secret-password"
 
 
 class Mail(NamedTuple):
-    """What came."""
+    """Recorded mail."""
 
     sender: str
     recipients: list[str]
@@ -35,7 +35,7 @@ class Mail(NamedTuple):
 
 
 class Postbox:
-    """Takes mails; `answers` are given to the next recipients and contents instead of a friendly one."""
+    """Handler of the server: records mails, or answers recipients and contents as a test sets it."""
 
     def __init__(self) -> None:
         self.mails: list[Mail] = []
@@ -60,7 +60,7 @@ class Postbox:
         return self.content_answer
 
     async def auth_CRAM__MD5(self, server: SMTP, arguments: list[str]) -> AuthResult:
-        """Which aiosmtpd itself does not know."""
+        """Authenticate by CRAM-MD5, which aiosmtpd does not implement."""
         challenge = b"<1.2@test>"
         given = await server.challenge_auth(challenge)
         assert isinstance(given, bytes)
@@ -77,7 +77,7 @@ def mail_server(
     tls: tuple[Path, Path] | None = None,
     wants_login: bool = False,
 ) -> Iterator[tuple[int, Postbox]]:
-    """A server on a port of 127.0.0.1, and what it gets."""
+    """Run a server on a free port of 127.0.0.1 while the block runs; return the port and the postbox."""
     postbox = Postbox()
 
     def authenticate(server: SMTP, session: Session, envelope: Envelope, mechanism: str, data: Any) -> AuthResult:

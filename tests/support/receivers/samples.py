@@ -1,4 +1,4 @@
-"""Events as they happen, and every ready-made receiver with settings full of secrets."""
+"""Sample events, and every receiver with secrets in its settings."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ SECRETS = {
     "telegram": ("123456:TG-secret-token", "TG-secret-token"),
     "sms": ("sms-secret-token",),
 }
-"""Pieces that must not be found in what is told."""
+"""Secrets by receiver; none may appear in errors or logs."""
 
 
 def _http(address: str, web: WebSettings) -> Http:
@@ -121,4 +121,4 @@ MAKERS: dict[str, Callable[[str, WebSettings], WebReceiver]] = {
     "telegram": lambda at, web: Telegram(TelegramSettings("123456:TG-secret-token", "-100200", at, web)),
     "sms": lambda at, web: Sms(SmsSettings("AC123", "sms-secret-token", "+15550100", "+15550199", at, web)),
 }
-"""Receivers at the end of HTTP, by where they are."""
+"""Constructors of the receivers that speak HTTP, by name; they take the base URL and the web settings."""

@@ -1,4 +1,4 @@
-"""A process that delivers what is in an outbox, until it is killed or nothing is left: `FILE ADDRESS`."""
+"""Process that delivers the messages of an outbox until none is left or it is killed. Arguments: FILE ADDRESS."""
 
 from __future__ import annotations
 

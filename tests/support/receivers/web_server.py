@@ -1,39 +1,40 @@
-"""A web server that answers as a test tells it to, and remembers what it was asked."""
+"""Web server with scripted replies that records its requests."""
 
 from __future__ import annotations
 
 import json
 import ssl
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.support.waiting import eventually
+
 
 class Reply(NamedTuple):
-    """How a request is answered."""
+    """Scripted answer to one request."""
 
     status: int = 200
     headers: Mapping[str, str] = {}
     body: bytes = b"ok"
     delay_s: float = 0.0
     drops: bool = False
-    """The connection is closed without an answer."""
+    """Close the connection without an answer."""
     drips: bool = False
-    """The answer comes byte by byte, and never ends."""
+    """Send the answer byte by byte, without end."""
     hangs_up: bool = False
-    """The connection is closed after the answer, without a word."""
+    """Close the connection after the answer without announcing it."""
     pauses_s: float = 0.0
-    """Before what is beyond the first 64 KB."""
+    """Pause after the first 64 KB of the body."""
     echoes: bool = False
-    """The body repeats the whole request."""
+    """Answer with the whole request as the body."""
 
 
 class Asked(NamedTuple):
-    """A request that came."""
+    """Recorded request."""
 
     method: str
     path: str
@@ -47,7 +48,7 @@ class Asked(NamedTuple):
 
 
 class WebServer:
-    """Listens on a port of 127.0.0.1; the last reply is given again and again."""
+    """Server on a free port of 127.0.0.1; it repeats the last reply."""
 
     def __init__(self, *replies: Reply, certificate: tuple[Path, Path] | None = None) -> None:
         self.replies = list(replies) or [Reply()]
@@ -82,7 +83,7 @@ class WebServer:
 
 @contextmanager
 def web_server(*replies: Reply, certificate: tuple[Path, Path] | None = None) -> Iterator[WebServer]:
-    """One that runs as long as the block."""
+    """Run a server while the block runs."""
     server = WebServer(*replies, certificate=certificate)
     server.start()
     try:
@@ -138,9 +139,7 @@ def _handler(site: WebServer) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def wait_for(server: WebServer, count: int, limit_s: float = 5.0) -> list[Asked]:
-    """The requests, once there are so many."""
-    end = time.monotonic() + limit_s
-    while len(server.asked) < count and time.monotonic() < end:
-        time.sleep(0.01)
+def wait_for(server: WebServer, count: int) -> list[Asked]:
+    """Wait until the server has got `count` requests, and return them."""
+    eventually(lambda: len(server.asked) >= count, saw=lambda: server.asked)
     return server.asked

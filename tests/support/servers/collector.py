@@ -1,4 +1,4 @@
-"""An OpenTelemetry Collector that takes OTLP over HTTP, and prints what it was sent."""
+"""An OpenTelemetry Collector that receives OTLP over HTTP and prints it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _VALUE = re.compile(r"Value: (?P<value>\S+)")
 
 
 class Collector(Server):
-    """One that keeps everything, in its log."""
+    """A Collector whose log has everything it received."""
 
     def command(self) -> list[str]:
         (self.directory / "collector.yaml").write_text(CONFIG.format(port=self.port))
@@ -45,10 +45,10 @@ class Collector(Server):
         return self.ask("/v1/metrics", b"", headers={"Content-Type": "application/x-protobuf"}).status == 200
 
     def samples(self, name: str) -> Series:
-        """All data points of a metric: values by time in milliseconds, by their attributes."""
+        """Return all data points of a metric: values by time in milliseconds, by attributes."""
         series: Series = {}
         metric, labels, at_ms = "", {}, 0
-        for line in self.said().splitlines():
+        for line in self.log().splitlines():
             if found := _METRIC.match(line):
                 metric = found["name"]
             elif line.startswith("NumberDataPoints"):

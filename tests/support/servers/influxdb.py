@@ -1,4 +1,4 @@
-"""InfluxDB: 1.6 of the distribution, or 1.8 that has the v2 API as well; both want a name and a password."""
+"""InfluxDB: 1.6 of the distribution, or 1.8, which has the v2 API as well; both require authentication."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class InfluxDB(Server):
         return True
 
     def query(self, text: str, database: str = DATABASE) -> list[dict[str, Any]]:
-        """The series that a query finds; times are in milliseconds."""
+        """Return the series that a query finds; times are in milliseconds."""
         login = b64encode(f"{USER}:{PASSWORD}".encode()).decode()
         path = with_query("/query", db=database, q=text, epoch="ms")
         answer = self.ask(path, b"", headers={"Authorization": f"Basic {login}"}).json()
@@ -64,7 +64,7 @@ class InfluxDB(Server):
         return series
 
     def rows(self, text: str) -> list[dict[str, Any]]:
-        """The rows of all series, by column; what is not there is left out."""
+        """Return the rows of all series by column, without null values."""
         return [
             {name: value for name, value in zip(one["columns"], row, strict=True) if value is not None}
             for one in self.query(text)

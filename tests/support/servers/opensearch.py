@@ -31,11 +31,11 @@ class OpenSearch(Server):
         return self.ask("/_cluster/health?wait_for_status=yellow&timeout=1s").status == 200
 
     def get(self, path: str) -> Any:
-        """The JSON that is there."""
+        """Return the JSON at a path."""
         return self.ask(path).json()
 
     def hits(self, index: str, query: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-        """The documents of an index that match, with `_index`, `_id` and `_source`; all of them without a query."""
+        """Return the documents of an index that match, or all: each has `_index`, `_id` and `_source`."""
         self.ask(f"/{index}/_refresh", b"")
         body = {"size": MOST_HITS, "query": query or {"match_all": {}}}
         headers = {"Content-Type": "application/json"}

@@ -1,4 +1,4 @@
-"""VictoriaMetrics, which takes remote write and InfluxDB's line protocol and answers PromQL."""
+"""VictoriaMetrics, which accepts remote write and InfluxDB's line protocol, and answers PromQL."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class VictoriaMetrics(Server):
     """A single node."""
 
     def command(self) -> list[str]:
-        listen, data = f"-httpListenAddr=127.0.0.1:{self.port}", f"-storageDataPath={self.directory / 'data'}"
+        listen, data = f"-httpListenAddr={self.address}", f"-storageDataPath={self.directory / 'data'}"
         return [str(VICTORIA_METRICS.path()), listen, data, "-retentionPeriod=100y"]
 
     def answers(self) -> bool:
         return self.ask("/health").status == 200
 
     def samples(self, match: str) -> Series:
-        """All samples of the series that match: values by time in milliseconds, by their labels."""
+        """Return all samples of the matching series: values by time in milliseconds, by labels."""
         self.ask("/internal/force_flush")
         lines = self.ask(with_query("/api/v1/export", **{"match[]": match})).body.splitlines()
         series: Series = {}
