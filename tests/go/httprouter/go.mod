@@ -1,0 +1,5 @@
+module x
+
+go 1.26.0
+
+require github.com/julienschmidt/httprouter v1.3.0
