@@ -1,4 +1,4 @@
-module x
+module warren.test/httprouter
 
 go 1.26.0
 
