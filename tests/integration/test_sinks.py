@@ -36,7 +36,7 @@ from tests.support.waiting import eventually, eventually_equal
 from tests.support.warren import WarrenProcess, config
 from warren.embedded.broker import Broker
 
-pytestmark = pytest.mark.timeout(400)  # all of it happens before the first test
+pytestmark = pytest.mark.timeout(900)  # all of it happens before the first test
 
 SINKS = [*QUICK_SINKS, *(pytest.param(one, marks=pytest.mark.long) for one in LONG_SINKS)]
 BAD_SINKS = [*QUICK_BAD_SINKS.items(), *(pytest.param(*one, marks=pytest.mark.long) for one in LONG_BAD_SINKS.items())]
@@ -88,13 +88,13 @@ def site(broker: Broker, is_long: bool, tmp_path_factory: pytest.TempPathFactory
         eventually(lambda: _sinks(warren).get("late", {}).get("sent"))
         receivers.stop()
         kafka.commit(behind, topic, 8)
-        eventually(lambda: all(one["failing"] and one["waiting"] > 8 for one in _sinks(warren).values()), 90)
+        eventually(lambda: all(one["failing"] and one["waiting"] > 8 for one in _sinks(warren).values()), 180)
         sinks = _sinks(warren)
         killed_ms = warren.kill()
         with WarrenProcess(directory, text) as warren:
             warren.wait_until_ready()
             receivers.start()
-            eventually(lambda: all(_sinks(warren)[name]["last_sent_at"] for name in receivers.sinks), 90)
+            eventually(lambda: all(_sinks(warren)[name]["last_sent_at"] for name in receivers.sinks), 180)
             _wait_for(receivers, _now_ms())
         yield Site(receivers, warren, directory, topic, behind, level, gathered, quiet_ms, killed_ms, sinks)
 
@@ -116,7 +116,11 @@ def _last_status(influx: InfluxDB, group: str) -> str:
 def _wait_for(receivers: Receivers, moment_ms: int) -> None:
     """Until all of them have points of later than that."""
     for name in receivers.sinks:
-        eventually(lambda name=name: max((at for at, _ in receivers.lags(name)), default=0) > moment_ms, 60)
+        eventually(
+            lambda: max((at for at, _ in receivers.lags(name)), default=0) > moment_ms,  # noqa: B023  # called at once
+            180,
+            saw=lambda: (name, moment_ms, max((at for at, _ in receivers.lags(name)), default=0)),  # noqa: B023
+        )
 
 
 TELEGRAF_CONFIG = """

@@ -21,7 +21,7 @@ from tests.support.servers.prometheus import Prometheus, Series
 from tests.support.servers.victoria import VictoriaMetrics
 from warren.embedded.broker import Broker, free_port
 
-INTERVAL_S = 2
+INTERVAL_S = 3
 INTERVAL_MS = INTERVAL_S * 1000
 WRONG = "not-the-pass-word"
 QUICK_SINKS = ("influx", "search", "stream", "records", "victoria", "prometheus")
