@@ -119,6 +119,7 @@ def _builder(master: str, home: Path, java_version: str) -> SparkSession.Builder
         "spark.local.dir": str(home / "spark"),
         "spark.python.daemon.module": "warren.pipeline.daemon",
         "spark.sql.shuffle.partitions": "1",
+        **({"spark.default.parallelism": str(os.cpu_count() or 1)} if master.startswith("local") else {}),
         # A history consists of some hundred small files: to ask for them one task after the other would take longest.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "256",
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
