@@ -108,7 +108,9 @@ def where(site: Site) -> tuple[str, ...]:
 
 
 def test_the_api_tells_how_the_lag_of_a_group_went(site: Site) -> None:
-    found = site.warren.get(f"/api/v1/clusters/test/groups/{site.group}/history?points=50")
+    path = f"/api/v1/clusters/test/groups/{site.group}/history?points=50"
+    eventually(lambda: len(site.warren.get(path)["times"]) > 1, saw=lambda: site.warren.get(path))
+    found = site.warren.get(path)
 
     assert found["status"][-1] == "ERR"
     assert found["total_lag"][-1] == RECORDS - COMMITS
