@@ -1,4 +1,4 @@
-"""Records in the offsets topic that nobody can decode: whoever calls itself Kafka's own admin client may write them."""
+"""Undecodable records in the offsets topic: Kafka accepts them from any client with the id of its admin client."""
 
 from __future__ import annotations
 

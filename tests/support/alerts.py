@@ -21,7 +21,7 @@ from warren.serve.app import make_app
 NOW_S = 60
 CAUSE = Cause("orders", 3, "stopped", "no commit for 6 s", ms(9), 310, 12.3456)
 NOTIFIERS = {
-    "nobody": Notifier(class_name="null"),
+    "idle": Notifier(class_name="null"),
     "chat": Notifier(class_name="slack", url=SecretStr("https://chat.invalid/s3cret")),
 }
 

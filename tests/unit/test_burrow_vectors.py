@@ -1,7 +1,7 @@
 """Rule set `burrow` against Burrow itself: 3,000 windows with the status that Burrow 1.9.5's evaluator gave them.
 
-Unlike the worked windows of test_rules.py and the model of the property tests, nobody here has read Burrow's code and
-written down what it means: the code ran.
+The worked windows of test_rules.py and the model of the property tests interpret Burrow's code. Here the code itself
+gave the answers.
 """
 
 from __future__ import annotations

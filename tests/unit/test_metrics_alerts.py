@@ -36,16 +36,16 @@ def test_events_are_counted_by_what_became_of_them(api: AlertsApi) -> None:
         '{notifier="chat",result="sent"} 1.0',
         '{notifier="chat",result="retried"} 1.0',
         '{notifier="chat",result="failed"} 1.0',
-        '{notifier="nobody",result="sent"} 0.0',
-        '{notifier="nobody",result="retried"} 0.0',
-        '{notifier="nobody",result="failed"} 0.0',
+        '{notifier="idle",result="sent"} 0.0',
+        '{notifier="idle",result="retried"} 0.0',
+        '{notifier="idle",result="failed"} 0.0',
     ]
 
 
 def test_events_that_wait_are_counted(api: AlertsApi) -> None:
     deliver_some(api.alerts._outbox)
 
-    assert lines_of(page_with(api), "warren_notifier_waiting") == ['{notifier="chat"} 2.0', '{notifier="nobody"} 0.0']
+    assert lines_of(page_with(api), "warren_notifier_waiting") == ['{notifier="chat"} 2.0', '{notifier="idle"} 0.0']
 
 
 def test_open_incidents_are_counted_and_closed_ones_are_not(api: AlertsApi) -> None:

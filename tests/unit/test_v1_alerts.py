@@ -362,7 +362,7 @@ def test_notifiers_tell_how_they_are_doing(api: AlertsApi) -> None:
 def test_a_notifier_that_never_had_anything_to_do_has_no_times(api: AlertsApi) -> None:
     idle = api.get("notifiers")["notifiers"][1]
 
-    assert (idle["name"], idle["class"], idle["waiting"], idle["sent"]) == ("nobody", "null", 0, 0)
+    assert (idle["name"], idle["class"], idle["waiting"], idle["sent"]) == ("idle", "null", 0, 0)
     assert [name for name, value in idle.items() if value is None] == [
         "oldest_waiting_since",
         "last_sent_at",
@@ -447,5 +447,5 @@ def test_a_notifier_that_is_not_there_cannot_be_tried_out(api: AlertsApi) -> Non
 def test_only_who_may_change_things_tries_notifiers_out(tmp_path: Path) -> None:
     api = alerts_api(tmp_path, config_with(), address="10.0.0.1")
 
-    assert api.error("POST", "notifiers/nobody/test", 403)["code"] == "forbidden"
+    assert api.error("POST", "notifiers/idle/test", 403)["code"] == "forbidden"
     api.alerts.stop()

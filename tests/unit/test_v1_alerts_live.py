@@ -42,7 +42,7 @@ class Live:
 
     def told(self) -> set[str]:
         """The groups of which something waits to be sent."""
-        return {row.event.group for row in self.alerts._outbox.due("nobody", self.now_ms(), 100)}
+        return {row.event.group for row in self.alerts._outbox.due("idle", self.now_ms(), 100)}
 
 
 @pytest.fixture

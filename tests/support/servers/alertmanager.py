@@ -9,8 +9,8 @@ from tests.support.programs import ALERTMANAGER
 from tests.support.servers.server import Server
 
 CONFIG = """
-route: { receiver: nobody, group_wait: 0s }
-receivers: [{ name: nobody }]
+route: { receiver: none, group_wait: 0s }
+receivers: [{ name: none }]
 """
 
 

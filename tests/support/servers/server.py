@@ -22,7 +22,7 @@ STOP_SECONDS = 20.0
 
 
 class Answer(NamedTuple):
-    """HTTP response; status 0 means that nobody answered."""
+    """HTTP response; status 0 means no response."""
 
     status: int
     body: bytes
