@@ -129,14 +129,20 @@ def _build_influxdb(target: Path) -> None:
         _run(command, Path(scratch), "InfluxDB cannot be built", environment)
 
 
+def _debian_tools(program: str) -> tuple[str, str]:
+    """Return the paths of `apt-get` and `dpkg-deb`; `SetupError` on other distributions."""
+    hint = "It takes a Debian or one of its kind."
+    apt = _tool("apt-get", f"{program} cannot be fetched: there is no `apt-get`.", hint)
+    dpkg = _tool("dpkg-deb", f"{program} cannot be unpacked: there is no `dpkg-deb`.", hint)
+    return apt, dpkg
+
+
 def _unpack(*packages: str) -> Callable[[Path], None]:
     """Make a program of the distribution's packages."""
 
     def make(target: Path) -> None:
         program = packages[0]
-        hint = "It takes a Debian or one of its kind."
-        apt = _tool("apt-get", f"{program} cannot be fetched: there is no `apt-get`.", hint)
-        dpkg = _tool("dpkg-deb", f"{program} cannot be unpacked: there is no `dpkg-deb`.", hint)
+        apt, dpkg = _debian_tools(program)
         with tempfile.TemporaryDirectory() as scratch:
             _download(apt, packages, Path(scratch))
             for package in sorted(Path(scratch).glob("*.deb")):
@@ -170,9 +176,7 @@ def _unpack_alertmanager(target: Path) -> None:
 
 def _unpack_chromium(target: Path) -> None:
     """The browser without its windows, and dozens of libraries: those that the machine does not have come along."""
-    hint = "It takes a Debian or one of its kind."
-    apt = _tool("apt-get", "chromium cannot be fetched: there is no `apt-get`.", hint)
-    dpkg = _tool("dpkg-deb", "chromium cannot be unpacked: there is no `dpkg-deb`.", hint)
+    apt, dpkg = _debian_tools("chromium")
     with tempfile.TemporaryDirectory() as scratch:
         for package in _download_all(apt, HEADLESS_SHELL, Path(scratch)):
             _run([dpkg, "-x", str(package), str(target)], Path(scratch), "chromium cannot be unpacked")
