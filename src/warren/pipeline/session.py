@@ -36,6 +36,7 @@ rootLogger.appenderRef.file.ref = file
 """
 
 
+_CHECKPOINT_FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 NOTHING: Mapping[str, str] = MappingProxyType({})
 LOCAL = "local"
 SLOTS = 6
@@ -129,6 +130,10 @@ def _builder(master: str, home: Path, java_version: str) -> SparkSession.Builder
         "spark.sql.streaming.minBatchesToRetain": "2",
         "spark.sql.streaming.numRecentProgressUpdates": "2",
         "spark.sql.streaming.metricsEnabled": "false",
+        # No run reads the checkpoint of another one. Spark's default runs `readlink` and `chmod` dozens of times a
+        # second to write it, and a checksum beside each of its files.
+        "spark.sql.streaming.checkpointFileManagerClass": _CHECKPOINT_FILES,
+        "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
         "spark.sql.streaming.stopTimeout": "3000",
         "spark.sql.ui.retainedExecutions": "1",
         "spark.redaction.regex": "(?i)secret|password|token",
