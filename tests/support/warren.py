@@ -227,7 +227,8 @@ class WarrenProcess(Warren):
             return
         started = self.children()
         code, _ = self.stop()
-        assert code == 0, self.log()
+        assert code == 0, f"exit code {code}\n{self.log()}"
+        assert not [sign for sign in ("Traceback", "StackOverflowError") if sign in self.log()]
         assert_gone(started, within_s=5)
 
 

@@ -178,7 +178,12 @@ class SupervisedQuery:
         )
 
     def _apply(self, batch: DataFrame, batch_id: int) -> None:
-        table = batch.toArrow()
+        try:
+            table = batch.toArrow()
+        except (PySparkException, Py4JError):
+            if self._stop.is_set():
+                return  # we cut it off ourselves; Spark would look for the reason until its stack is full
+            raise
         self._plan.apply(table)
         self._has_batch.set()
         if table.nbytes > LARGE_BATCH_BYTES:

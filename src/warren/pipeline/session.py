@@ -8,9 +8,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from warren.errors import SetupError
@@ -148,7 +150,7 @@ def stop_session(spark: SparkSession, limit_s: float = 1.5) -> None:
     """Stop Spark; a JVM that does not go by itself in time is ended."""
     gateway = spark.sparkContext._gateway
     process = getattr(gateway, "proc", None)
-    stopping = threading.Thread(target=spark.stop, name="stop Spark", daemon=True)
+    stopping = threading.Thread(target=_stop, args=[spark], name="stop Spark", daemon=True)
     stopping.start()
     stopping.join(limit_s)
     if stopping.is_alive():
@@ -159,3 +161,8 @@ def stop_session(spark: SparkSession, limit_s: float = 1.5) -> None:
             process.wait(0.5)
         except subprocess.TimeoutExpired:
             process.kill()
+
+
+def _stop(spark: SparkSession) -> None:
+    with suppress(Py4JError):  # its JVM was ended meanwhile
+        spark.stop()
