@@ -16,10 +16,13 @@ from confluent_kafka import KafkaException, ShareConsumer
 from tests.support import java_clients
 from tests.support.java_clients import GroupOracle, StreamsApp
 from tests.support.kafka import Cluster, unique
+from tests.support.processes import assert_gone
 from tests.support.waiting import eventually, eventually_equal
 from warren.embedded.broker import Broker
 from warren.errors import SetupError
 from warren.machine.java import Java
+
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 
@@ -167,11 +170,9 @@ def test_an_oracle_that_died_says_so(tmp_path: Path) -> None:
 
 
 def test_a_java_without_a_compiler_is_refused_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "java").write_text("#!/bin/sh\necho java.base@21.0.8\n")
-    (tmp_path / "java").chmod(0o755)
     monkeypatch.setattr(java_clients, "find_java", lambda: Java(tmp_path / "java", tmp_path, "21.0.8"))
     with pytest.raises(SetupError, match=r"need a JDK, and Java 21\.0\.8 in .* has no compiler"):
-        java_clients.java_with_compiler.__wrapped__()
+        GroupOracle(tmp_path, "127.0.0.1:1")
 
 
 def test_a_java_client_does_not_outlive_the_process_that_started_it(tmp_path: Path) -> None:
@@ -187,4 +188,4 @@ time.sleep(600)
         assert owner.stdout is not None
         java = psutil.Process(int(owner.stdout.readline()))
         owner.send_signal(signal.SIGKILL)
-    eventually(lambda: not java.is_running() or java.status() == psutil.STATUS_ZOMBIE)
+    assert_gone([java], within_s=30)

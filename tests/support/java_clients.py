@@ -1,18 +1,20 @@
 """Java programs for tests: a Kafka Streams application, and Kafka's own Admin client as the judge of what is true.
 
-Both are single source files in `tests/java` that Java compiles when it starts them, so they need a JDK.
+Both are single source files in `tests/java`. They are compiled when a test first needs them, which takes a JDK.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import select
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
-from functools import cache
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NoReturn, Self
@@ -20,7 +22,8 @@ from typing import IO, Any, NoReturn, Self
 from tests.support.waiting import eventually
 from warren.embedded.jars import fetch_jars, fetch_kafka
 from warren.errors import SetupError
-from warren.machine.java import find_java
+from warren.machine.cache import cache_dir
+from warren.machine.java import Java, find_java
 
 SOURCES = Path(__file__).parents[1] / "java"
 VERSION = "4.3.1"  # of the clients; they speak to older brokers too
@@ -31,15 +34,33 @@ STOP_SECONDS = 15.0
 GOOD_ENDS = (0, 128 + signal.SIGTERM, -signal.SIGKILL)  # by itself, or as a test wanted it
 
 
-@cache
-def java_with_compiler() -> Path:
-    """The Java that Warren would take, when it can run a source file; a test that cannot run must not be skipped."""
-    java = find_java()
-    listed = subprocess.run([java.path, "--list-modules"], capture_output=True, text=True, check=True).stdout
-    if "jdk.compiler@" not in listed:
+def java_command(name: str, jars: Sequence[Path], options: Sequence[str], arguments: Sequence[str]) -> list[str]:
+    """The command that runs a source file of `tests/java`."""
+    java, libraries = find_java(), [f"{one}/*" for one in jars]
+    class_path = os.pathsep.join([str(_compiled(name, java, libraries)), *libraries])
+    return [str(java.path), *options, "-cp", class_path, name, *arguments]
+
+
+def _compiled(name: str, java: Java, libraries: Sequence[str]) -> Path:
+    """The classes of a source file, kept for the next run."""
+    source = SOURCES / f"{name}.java"
+    fits = hashlib.sha256(f"{java.version} {libraries} {source.read_text()}".encode()).hexdigest()[:16]
+    classes = cache_dir() / "test-classes" / f"{name}-{fits}"
+    if not classes.exists():
+        classes.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=classes.parent) as scratch:
+            _compile(source, java, libraries, Path(scratch) / name)
+            with suppress(OSError):  # the other lane was quicker
+                (Path(scratch) / name).rename(classes)
+    return classes
+
+
+def _compile(source: Path, java: Java, libraries: Sequence[str], classes: Path) -> None:
+    compiler = java.home / "bin" / "javac"
+    if not compiler.exists():  # a test that cannot run must not be skipped
         message = f"The tests with Java clients need a JDK, and Java {java.version} in {java.home} has no compiler."
         raise SetupError(message, hint="Install a JDK and set JAVA_HOME to it.")
-    return java.path
+    subprocess.run([compiler, "-d", classes, "-cp", os.pathsep.join(libraries), source], check=True)
 
 
 class JavaProgram:
@@ -50,11 +71,10 @@ class JavaProgram:
     ) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.log_path = directory / f"{name}.out"  # all that it says, but for answers on its standard output
-        class_path = os.pathsep.join(f"{jar}/*" for jar in jars)
-        options = [*JVM_OPTIONS, f"-Djava.io.tmpdir={directory}", "-cp", class_path]
+        options = [*JVM_OPTIONS, f"-Djava.io.tmpdir={directory}"]
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
-                [java_with_compiler(), *options, SOURCES / f"{name}.java", *arguments],
+                java_command(name, jars, options, arguments),
                 stdin=subprocess.PIPE,
                 stdout=log if merge else subprocess.PIPE,
                 stderr=log,

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.support.java_clients import SOURCES, java_with_compiler
+from tests.support.java_clients import java_command
 from tests.support.programs import JARS
 from tests.support.servers.server import Server
 from warren.embedded.jars import fetch_jars
@@ -23,9 +23,8 @@ class OpenSearch(Server):
         self._jars = fetch_jars(JARS["opensearch"], print)
 
     def command(self) -> list[str]:
-        options = [*JVM_OPTIONS, f"-Djava.io.tmpdir={self.directory}", "-cp", f"{self._jars}/*"]
-        source = SOURCES / "SearchNode.java"
-        return [str(java_with_compiler()), *options, str(source), str(self.directory), str(self.port)]
+        options = [*JVM_OPTIONS, f"-Djava.io.tmpdir={self.directory}"]
+        return java_command("SearchNode", [self._jars], options, [str(self.directory), str(self.port)])
 
     def answers(self) -> bool:
         return self.ask("/_cluster/health?wait_for_status=yellow&timeout=1s").status == 200
