@@ -28,6 +28,7 @@ from warren.sinks.sink import Sink
 from warren.sinks.writers import PLAIN_POINTS, register, write_points, write_tables
 
 SECRET = "hunter2-and-more"
+KEPT = {"retention.ms": "-1"}  # the rows are years old, and the broker looks for such records every five minutes
 
 
 def table(rows: int) -> pa.Table:
@@ -112,7 +113,7 @@ def kafka_topic(broker: Broker, topic: str) -> Sink:
 
 def test_records_are_there_when_the_writing_is_over(spark: SparkSession, broker: Broker) -> None:
     kafka = Cluster(broker.bootstrap)
-    sink = kafka_topic(broker, kafka.make_topic())
+    sink = kafka_topic(broker, kafka.make_topic(**KEPT))
     register(spark, sink)
 
     assert write_tables(spark, sink, [table(500)]) == Sent(500)
