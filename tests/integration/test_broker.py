@@ -7,8 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -16,6 +14,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # its own import hides it
 
+from tests.support.processes import assert_gone
 from warren.embedded.broker import Broker, free_port
 from warren.embedded.jars import fetch_kafka, is_complete, list_jars
 from warren.errors import SetupError
@@ -26,13 +25,6 @@ VERSION = "4.3.1"
 
 def ignore(_: str) -> None:
     """For who does not want to hear of progress."""
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 15) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.05)
 
 
 def admin_of(broker: Broker) -> AdminClient:
@@ -64,6 +56,7 @@ def test_a_group_commits_to_kafka_4(broker: Broker) -> None:
     assert commit_one_of_two_records(broker, "broker-commits", "broker-commits") == 1
 
 
+@pytest.mark.long
 def test_a_group_commits_to_kafka_3(broker_39: Broker) -> None:
     assert commit_one_of_two_records(broker_39, "broker-commits", "broker-commits") == 1
 
@@ -80,6 +73,7 @@ def test_asking_for_a_topic_does_not_create_it(broker: Broker) -> None:
     assert "broker-mistyped" not in admin_of(broker).list_topics(timeout=10).topics
 
 
+@pytest.mark.long
 def test_a_directory_with_an_odd_name_keeps_its_topics_over_a_restart(tmp_path: Path) -> None:
     broker = Broker(tmp_path / "a, b é=c", overrides={"offsets.topic.num.partitions": "1"})
     with broker:
@@ -145,7 +139,7 @@ time.sleep(600)
         assert owner.stdout is not None
         java = psutil.Process(int(owner.stdout.readline()))
         owner.send_signal(signal.SIGKILL)
-    wait_until(lambda: not java.is_running() or java.status() == psutil.STATUS_ZOMBIE)
+    assert_gone([java], within_s=30)
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ import sys
 
 import psutil
 
+from tests.support.waiting import eventually
+
 PR_SET_PDEATHSIG = 1
 
 
@@ -17,7 +19,14 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def has_ended(process: psutil.Process) -> bool:
+    """Whether it runs no more; whoever should collect its exit code may not have done so."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
 def assert_gone(processes: list[psutil.Process], within_s: float) -> None:
     """All of them have ended, or do so in time."""
-    _, alive = psutil.wait_procs(processes, within_s)
-    assert not [one for one in alive if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    eventually(lambda: all(map(has_ended, processes)), within_s, saw=lambda: processes)

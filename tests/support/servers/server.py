@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from tests.support.processes import die_with_parent
-from tests.support.waiting import POLL_S
+from tests.support.waiting import FIRST_PAUSE_S
 from warren.embedded.broker import free_port
 
 START_SECONDS = 90.0
@@ -92,7 +92,7 @@ class Server(ABC):
         while not self.answers():
             self.check_is_alive()
             assert time.monotonic() < end_s, f"{self.name} is not ready after {START_SECONDS:g} s:\n{self.log()}"
-            time.sleep(POLL_S)
+            time.sleep(FIRST_PAUSE_S)
         return self
 
     def stop(self) -> None:
