@@ -119,6 +119,7 @@ def test_nothing_outlives_a_demo_that_was_killed(demo: Demo) -> None:
     assert_gone(started, within_s=15)
 
 
+@pytest.mark.long
 def test_a_workload_that_dies_ends_the_demo_with_one_sentence(demo: Demo) -> None:
     [workload] = eventually(demo.workload, SHOWN_S, saw=demo.said)
     started = demo.children()

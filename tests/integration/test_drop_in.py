@@ -144,6 +144,7 @@ def test_a_file_that_is_wrong_changes_nothing_and_is_told(replaced: Replaced) ->
     replaced.change("[cluster.renamed]", "[cluster.logis-dev]")
 
 
+@pytest.mark.long
 def test_a_published_file_without_a_client_profile_starts_as_it_is(
     tmp_path: Path, broker: Broker, kafka: Cluster, topic: str
 ) -> None:

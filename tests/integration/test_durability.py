@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -94,7 +93,7 @@ def windows_of(warren: Warren, groups: list[str]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def story(broker: Broker, is_long: bool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+def story(broker: Broker, start_warren: StartWarren, is_long: bool, tmp_path_factory: pytest.TempPathFactory) -> Story:
     directory = tmp_path_factory.mktemp("durability")
     cluster, moments = Cluster(broker.bootstrap), random.Random(7)
     topic, groups, counted = cluster.make_topic(4), [unique("durable") for _ in range(5)], unique("counted")
@@ -106,7 +105,7 @@ def story(broker: Broker, is_long: bool, tmp_path_factory: pytest.TempPathFactor
 
     expected: list[int] = []
     with ExitStack() as running:
-        never = running.enter_context(WarrenProcess(directory / "never", config(broker.bootstrap, intervals=20)))
+        never = running.enter_context(start_warren(directory / "never", config(broker.bootstrap, intervals=20)))
         with Committer(cluster, topic, groups) as committer, closing(cluster.consumer(counted)) as consumer:
             for number in range(KILLS_LONG if is_long else KILLS):
                 killed = start_killed().wait_until_ready()
@@ -123,7 +122,7 @@ def story(broker: Broker, is_long: bool, tmp_path_factory: pytest.TempPathFactor
         everybody = [*groups, counted]
         eventually(lambda: windows_of(killed, everybody) == windows_of(never, everybody))
         eventually_equal(lambda: committed_offsets(directory / "parquet", counted), expected)
-        yield Story(
+        return Story(
             statuses,
             killed.log(),
             windows_of(killed, everybody),

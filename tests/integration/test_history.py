@@ -20,12 +20,15 @@ from tests.support.warren import StartWarren, Warren, config, run_warren
 from warren.embedded.broker import Broker
 from warren.errors import HistoryError
 from warren.history.reader import HistoryReader, Span
+from warren.model import Status
+from warren.replay.job import Request
+from warren.replay.verdicts import recorded_turns, replayed_turns
 
 RECORDS, WINDOW = 1_000, 10
 HISTORY = """
 [history]
 path = "{path}"
-flush-interval = 3
+flush-interval = 10
 sample-interval = 1
 """
 
@@ -87,6 +90,7 @@ def test_the_history_holds_the_commits_of_the_group(site: Site) -> None:
     assert found == list(range(1, site.last + 1))
 
 
+@pytest.mark.long
 def test_what_was_thought_at_a_moment_of_the_past_can_be_told_and_why(site: Site) -> None:
     done = run_warren("explain", site.group, "--at", site.change["at"], "--history", str(site.path), "--json")
     assert done.returncode == 0, done.stderr
@@ -97,13 +101,14 @@ def test_what_was_thought_at_a_moment_of_the_past_can_be_told_and_why(site: Site
     assert [one["offset"] for one in partition["window"]][-2:] == [site.last - 1, site.last]
 
 
-def test_a_replay_as_it_was_changes_nothing(site: Site) -> None:
-    done = run_warren("replay", *where(site), "--json")
-    assert done.returncode == 0, done.stderr
-    alerts = json.loads(done.stdout)["alerts"]
+def test_a_replay_as_it_was_changes_nothing(site: Site, spark: SparkSession) -> None:
+    reader = HistoryReader(spark, str(site.path))
+    began_ms, until_ms = reader.catalog.span_ms("test") or (0, 0)
+    request = Request(reader.checked(Span("test", began_ms, until_ms)), group_pattern=f"^{site.group}$")
+    recorded = recorded_turns(reader, request)
 
-    assert (alerts["saved"], alerts["added"]) == (0, 0)
-    assert alerts["kept"] >= 1
+    assert Status.ERR in {one.status for one in recorded}
+    assert replayed_turns(reader, request) == recorded
 
 
 def test_a_replay_under_calmer_rules_saves_the_alert_and_draws_it(site: Site, tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from warren.rules.rule import Settings
 from warren.sources.observing import KafkaBrokers, Observer
 from warren.windows.store import Limits
 
+pytestmark = pytest.mark.long
+
 START_MS = 1_700_000_000_000
 
 

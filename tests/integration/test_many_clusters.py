@@ -22,7 +22,7 @@ REASONS = {"dead": "Connection refused", "wrong": "uthentication", "denied": "ka
 
 CONFIG = """
 [warren]
-trigger = 0.5
+trigger = 1
 snapshot-interval = 5
 evaluate-interval = 1
 retry-max = 4
@@ -81,8 +81,8 @@ ONE_CLUSTER = """
 [cluster.{name}]
 servers = ["{servers}"]
 client-profile = "{profile}"
-offset-refresh = 1
-topic-refresh = 1
+offset-refresh = 3
+topic-refresh = 3
 
 [consumer.{name}]
 cluster = "{name}"

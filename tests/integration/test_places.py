@@ -26,7 +26,7 @@ SECRET = "z00-s3cret"
 CONFIG = """
 [warren]
 trigger = 0.5
-snapshot-interval = 0.5
+snapshot-interval = 1
 evaluate-interval = 0.5
 retry-max = 2
 
@@ -40,8 +40,8 @@ intervals = 3
 [cluster.old]
 class-name = "kafka"
 servers = ["{bootstrap}"]
-offset-refresh = 1
-topic-refresh = 1
+offset-refresh = 3
+topic-refresh = 3
 
 [consumer.zk]
 class-name = "kafka_zk"
@@ -63,8 +63,8 @@ poll-interval = 1
 [cluster.asked]
 class-name = "kafka"
 servers = ["{bootstrap}"]
-offset-refresh = 1
-topic-refresh = 1
+offset-refresh = 3
+topic-refresh = 3
 
 [consumer.asked]
 class-name = "kafka_admin"

@@ -6,12 +6,15 @@ import signal
 import socket
 from pathlib import Path
 
+import pytest
+
 from tests.support.processes import assert_gone
 from tests.support.warren import WarrenProcess, config, run_warren
 from warren import __version__
 from warren.embedded.broker import Broker
 
 
+@pytest.mark.long
 def test_ctrl_c_stops_everything_within_five_seconds(broker: Broker, tmp_path: Path) -> None:
     with WarrenProcess(tmp_path, config(broker.bootstrap)) as warren:
         started = warren.wait_until_ready().children()

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.asked import Asked, ask_for
 from tests.support.kafka import Cluster
-from tests.support.warren import WarrenProcess, config
+from tests.support.warren import StartWarren, Warren, WarrenProcess, config
 from warren.embedded.broker import Broker
 
 
@@ -20,9 +20,9 @@ def live(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[W
 
 
 @pytest.fixture(scope="package")
-def live_39(broker_39: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarrenProcess]:
+def live_39(broker_39: Broker, start_warren: StartWarren, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warren]:
     """The same for `broker_39`."""
-    with WarrenProcess(tmp_path_factory.mktemp("live-39"), config(broker_39.bootstrap)) as warren:
+    with start_warren(tmp_path_factory.mktemp("live-39"), config(broker_39.bootstrap)) as warren:
         yield warren.wait_until_ready()
 
 

@@ -10,6 +10,8 @@ from tests.support.asked import Asked
 from tests.support.line_protocol import Point, points
 from tests.support.programs import TELEGRAF
 
+pytestmark = pytest.mark.long  # it takes minutes to build telegraf
+
 # As in the lag dashboards that telegraf and Burrow are used for; only the output is another one.
 CONFIG = """
 [agent]

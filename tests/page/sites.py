@@ -64,7 +64,9 @@ def shop(directory: Path, broker: Broker, start_warren: StartWarren) -> Iterator
     )
     with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as workload:
         try:
-            with start_warren(directory, config(broker.bootstrap, more=more)) as warren:
+            with start_warren(
+                directory, config(broker.bootstrap, more=more, trigger=2, evaluate_interval=1, snapshot_interval=10)
+            ) as warren:
                 eventually(lambda: _statuses(warren).items() >= EXPECTED.items(), 240, saw=lambda: _statuses(warren))
                 yield warren
         finally:

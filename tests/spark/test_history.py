@@ -132,6 +132,7 @@ def said_and_replayed(site: Site, from_ms: int) -> tuple[list[Turn], list[Turn]]
     return recorded_turns(reader, request), replayed_turns(reader, request)
 
 
+@pytest.mark.long
 def test_an_observation_that_was_under_way_at_a_keyframe_is_replayed_after_it(site: Site) -> None:
     site.run(30, offset_of=slow)
     began_ms = site.clock.now_ms
@@ -149,6 +150,7 @@ def test_an_observation_that_was_under_way_at_a_keyframe_is_replayed_after_it(si
     assert {one["topic"] for one in thought["partitions"]} == set(TOPICS)
 
 
+@pytest.mark.long
 def test_the_group_that_tells_how_far_warren_is_makes_no_alert(site: Site) -> None:
     site.ends["__consumer_offsets"] = [0]
     site.run(20, offset_of=slow)
@@ -160,6 +162,7 @@ def test_the_group_that_tells_how_far_warren_is_makes_no_alert(site: Site) -> No
     assert {one.group for one in replayed} <= set(GROUPS)
 
 
+@pytest.mark.long
 def test_after_a_start_from_nothing_a_replay_knows_what_was_committed_long_before(site: Site) -> None:
     patient = replace(JUDGING, expire_group_ms=EVER_MS)
     site.start(patient)
@@ -181,6 +184,7 @@ def test_after_a_start_from_nothing_a_replay_knows_what_was_committed_long_befor
     assert site.orders() == list(range(len(rows)))
 
 
+@pytest.mark.long
 def test_trouble_from_before_a_start_from_nothing_ends_with_it(site: Site) -> None:
     site.run(60, offset_of=slow)
     first_ms = site.clock.now_ms
@@ -281,6 +285,7 @@ def test_a_spool_file_that_was_taken_in_before_the_crash_is_not_taken_in_again(s
     assert site.orders() == list(range(site.order))
 
 
+@pytest.mark.long
 def test_half_a_record_in_the_spool_is_left_out(site: Site) -> None:
     site.run(10, offset_of=slow)
     site.history.sync("c")
@@ -331,6 +336,7 @@ def test_a_history_whose_log_is_gone_is_told_and_left_as_it_is(site: Site) -> No
     assert list(Path(site.path).glob("commits/*/*/*.parquet"))
 
 
+@pytest.mark.long
 def test_a_damaged_file_keeps_no_others_from_being_put_together(site: Site) -> None:
     for _ in range(5):
         site.run(3, offset_of=slow)
@@ -361,6 +367,7 @@ def test_after_a_write_of_which_nobody_knows_whether_it_was_done_it_goes_on(site
     assert site.orders() == list(range(site.order))
 
 
+@pytest.mark.long
 def test_a_history_whose_path_cannot_be_used_begins_when_it_can(site: Site, tmp_path: Path) -> None:
     in_the_way = tmp_path / "elsewhere"
     in_the_way.write_text("no directory")
@@ -376,6 +383,7 @@ def test_a_history_whose_path_cannot_be_used_begins_when_it_can(site: Site, tmp_
     assert site.orders() == list(range(site.order))
 
 
+@pytest.mark.long
 def test_commits_that_wait_in_the_spool_of_an_earlier_run_are_not_written_down_again(site: Site) -> None:
     site.run(10, offset_of=slow)
     site.crash()
@@ -388,6 +396,7 @@ def test_commits_that_wait_in_the_spool_of_an_earlier_run_are_not_written_down_a
     assert site.orders() == list(range(site.order))
 
 
+@pytest.mark.long
 def test_what_finds_no_room_is_counted_keeps_no_snapshot_waiting_and_the_history_begins_anew(site: Site) -> None:
     site.run(10, offset_of=slow)
     site.history.flush()
@@ -410,6 +419,7 @@ def test_what_finds_no_room_is_counted_keeps_no_snapshot_waiting_and_the_history
     assert replayed == said
 
 
+@pytest.mark.long
 def test_a_cluster_that_is_left_while_the_path_is_away_waits_in_the_spool(site: Site) -> None:
     site.run(10, offset_of=slow)
     with patch.object(HistoryWriter, "take_in", side_effect=HistoryError("The disk is full.")):
@@ -443,16 +453,19 @@ def test_days_beyond_the_retention_are_let_go(site: Site) -> None:
     assert site.orders() == list(range(60, 120))
 
 
-def test_many_versions_are_summed_up_and_nothing_is_lost(spark: SparkSession, tmp_path: Path) -> None:
+def test_many_versions_are_summed_up_and_nothing_is_lost(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from warren.history import catalog
     from warren.history.files import Files
 
+    monkeypatch.setattr(catalog, "CHECKPOINT_EVERY", 5)
     log = catalog.HistoryLog(Files(spark, str(tmp_path)))
-    for at in range(120):
+    for at in range(12):
         entry = catalog.Entry(f"p{at}", "commits", "c", "2026-01-01", 1, 1, at, at, ("order",))
         log.commit(catalog.Version(at, (entry,), recorded={"c": {"kafka": Recorded("id", {0: at})}}))
     again = catalog.HistoryLog(Files(spark, str(tmp_path))).catalog
-    assert (len(again.files), again.version, again.recorded) == (120, 120, {"c": {"kafka": Recorded("id", {0: 119})}})
+    assert (len(again.files), again.version, again.recorded) == (12, 12, {"c": {"kafka": Recorded("id", {0: 11})}})
     assert len(list(tmp_path.glob("_log/*.json"))) <= 2 * catalog.CHECKPOINT_EVERY + 2
 
 

@@ -246,6 +246,7 @@ def test_a_peak_that_nobody_saw_makes_no_trend_and_no_minutes(with_hole: Plan) -
     assert one.measured.produce_p95 == 10
 
 
+@pytest.mark.long
 def test_the_command_answers_in_json_and_writes_a_report(history: str, tmp_path: Path) -> None:
     page = tmp_path / "plan.html"
     options = ["--history", history, "--from", "2026-01-01T00:00Z", "--growth", "30", "--group", "slow"]

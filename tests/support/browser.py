@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ ARGUMENTS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 DESK = {"width": 1360, "height": 860}
-AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+AXE_RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice")
 
 PAGE_WORK = ("ScriptDuration", "RecalcStyleDuration", "LayoutDuration")
 
@@ -59,10 +59,10 @@ def shot(page: Page, name: str) -> None:
         page.screenshot(path=Path(directory) / f"{name}.png", full_page=True)
 
 
-def violations(page: Page, axe: str) -> list[str]:
+def violations(page: Page, axe: str, rules: Sequence[str] = AXE_RULES) -> list[str]:
     """What axe finds that keeps some people from reading the page."""
     page.evaluate(axe)
-    found = page.evaluate("rules => axe.run({runOnly: rules})", AXE_RULES)["violations"]
+    found = page.evaluate("rules => axe.run({runOnly: rules})", list(rules))["violations"]
     return [f"{one['id']}: {node['html']}" for one in found for node in one["nodes"]]
 
 

@@ -24,6 +24,7 @@ def main(path: str, address: str) -> None:
     delivery = Delivery(outbox, {"web": notifier}, lambda: time.time_ns() // 1_000_000)
     delivery.start()
     while outbox.results("web").waiting:
+        delivery.wake()
         time.sleep(0.05)
     delivery.stop()
     database.close()
