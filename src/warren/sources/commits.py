@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
@@ -32,6 +32,7 @@ from warren.machine.memory import give_back
 from warren.sources.folding import BatchProgress, Folder, FoldSettings
 from warren.sources.planning import SMALL_BATCH_RECORDS, Range, balanced, limited_ends, ranges_between
 from warren.sources.reading import worker_reader
+from warren.sources.stream_reader import StreamReader
 from warren.windows.rows import COMMIT_ROWS
 
 MANY_RECORDS = 100_000
@@ -125,7 +126,7 @@ class CommitsSource(DataSource):
         return CommitsReader(CommitsOptions.from_json(self.options["secret_options"]))
 
 
-class CommitsReader(DataSourceStreamReader):
+class CommitsReader(StreamReader):
     """Plans batches in Spark's planning process, reads them in its tasks."""
 
     def __init__(self, options: CommitsOptions) -> None:

@@ -12,13 +12,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
 from warren.kafka.clients import ClientConfig
 from warren.sources.observing import KafkaBrokers, Observer
+from warren.sources.stream_reader import StreamReader
 from warren.windows.rows import HEAD_ROWS
 
 
@@ -53,7 +54,7 @@ class HeadsSource(DataSource):
         return HeadsReader(HeadsOptions.from_json(self.options["secret_options"]))
 
 
-class HeadsReader(DataSourceStreamReader):
+class HeadsReader(StreamReader):
     """One task in each interval, so that an observation is whole or not there."""
 
     def __init__(self, options: HeadsOptions) -> None:

@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
 from warren.errors import SourceError
 from warren.sources.picture import Picture, picture_rows
+from warren.sources.stream_reader import StreamReader
 from warren.windows.rows import COMMIT_ROWS
 
 SHARE_OF_TIME = 0.5
@@ -96,7 +97,7 @@ class LookInput(InputPartition):
         self.rows = rows
 
 
-class LooksReader(DataSourceStreamReader):
+class LooksReader(StreamReader):
     """A batch for each look."""
 
     def __init__(self, make_place: Callable[[], Place], interval_s: float) -> None:
@@ -133,6 +134,7 @@ class LooksReader(DataSourceStreamReader):
     def stop(self) -> None:
         if self._looker is not None:
             self._looker.stop()
+        super().stop()
 
     def __getstate__(self) -> dict[str, Any]:
         """Tasks get a reader that cannot look."""
