@@ -62,7 +62,20 @@ def configure_logging(level: LogLevel | None = None, stream: TextIO | RotatingFi
         logger_factory=structlog.WriteLoggerFactory(stream),  # type: ignore[arg-type]  # it only writes and flushes
     )
     logging.basicConfig(level=logging.ERROR, stream=stream, force=True)  # libraries speak only when something is broken
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it reports our own shutdown as errors
+    silence_py4j()
+
+
+def silence_py4j() -> None:
+    """Keep Py4J from printing a traceback for each call that the end of the JVM breaks off.
+
+    Py4J raises the same error, so the caller decides what to log. Some of its lines go to the root logger.
+    """
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def log_stream(settings: Logging) -> TextIO | RotatingFile:

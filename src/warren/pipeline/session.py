@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from warren.errors import SetupError
 from warren.machine.java import find_java
+from warren.machine.logs import silence_py4j
 from warren.pipeline.archive import archive_options
 from warren.pipeline.environment import NAME, python_name
 
@@ -154,7 +154,7 @@ def stop_session(spark: SparkSession, limit_s: float = 1.5) -> None:
     stopping.start()
     stopping.join(limit_s)
     if stopping.is_alive():
-        logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a JVM that is ended breaks off what is asked of it
+        silence_py4j()
     if process is not None:
         process.stdin.close()  # the JVM ends with its standard input
         try:
