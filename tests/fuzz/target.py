@@ -137,13 +137,21 @@ def _damaged(recipe: Recipe, sound: bytes, times: int) -> bytes:
 
 def run(data: bytes) -> None:
     """Fail if anything is lost, raised, or takes too much."""
-    began_s = time.process_time()
+    took_s = _check(data)
+    if took_s >= LONGEST_S and len(data) <= LONGEST_INPUT:
+        # Slow input is slow every time; collecting the garbage of earlier tests is not.
+        took_s = _check(data)
+        assert took_s < LONGEST_S, f"{took_s:.1f} s"
+
+
+def _check(data: bytes) -> float:
+    """Fail if anything is lost or raised; return the seconds of CPU time that it took."""
+    began_s = time.thread_time()
     records = records_of(data)
     tables = [_told(at, part) for at, part in enumerate((records[:4], records[4:])) if part]
     if any(table.num_rows for table in tables):
         _check_state(tables, SORT_KEYS[len(data) % len(SORT_KEYS)])
-    took_s = time.process_time() - began_s
-    assert took_s < LONGEST_S or len(data) > LONGEST_INPUT, f"{took_s:.1f} s"
+    return time.thread_time() - began_s
 
 
 def _told(number: int, records: list[Record]) -> pa.Table:
