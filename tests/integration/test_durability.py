@@ -27,7 +27,7 @@ flush-interval = 3
 sample-interval = 1
 """
 
-pytestmark = pytest.mark.timeout(60 + 60 * (KILLS_LONG + 2))
+pytestmark = pytest.mark.timeout(120 * (KILLS_LONG + 2))  # the fixture starts a Warren for each kill, and two more
 
 
 class Committer:
