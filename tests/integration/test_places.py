@@ -25,7 +25,7 @@ SECRET = "z00-s3cret"
 
 CONFIG = """
 [warren]
-trigger = 0.5
+trigger = 1
 snapshot-interval = 1
 evaluate-interval = 0.5
 retry-max = 2
@@ -249,13 +249,18 @@ def test_nodes_that_only_we_may_read_are_read_and_those_of_others_are_told(site:
 def test_the_offsets_of_a_spout_are_told_under_its_id(site: Site, topic: str) -> None:
     spout = unique("spout")
     site.spout(spout, topic, 8)
-    site.write(f"/storm/{spout}/partition_3", '{"offset": 3')
     eventually_equal(lambda: site.offset("old", spout), 8)
 
     found = site.partition("old", spout)
     assert found
     assert (found["topic"], found["current_lag"], found["client_id"]) == (topic, 2, f"{spout}-topology")
-    assert site.bad()[f"/storm/{spout}/partition_3"].startswith("not JSON")
+
+
+def test_a_spout_that_cannot_be_read_is_told_with_the_reason(site: Site) -> None:
+    path = f"/storm/{unique('spout')}/partition_3"
+    site.write(path, '{"offset": 3')
+
+    eventually(lambda: site.bad().get(path, "").startswith("not JSON"), saw=site.bad)
 
 
 # -- the brokers are asked -------------------------------------------------------------------------------------------

@@ -53,11 +53,12 @@ interval = 5
 """
 """Nobody listens there."""
 SECRET = "hunter2"
+HISTORY_OF_A_GROUP = "/api/v1/clusters/test/groups/orders-stalled/history"
 
 
 @contextmanager
 def shop(directory: Path, broker: Broker, start_warren: StartWarren) -> Iterator[Warren]:
-    """A Warren that watches the groups of the demo, once each of them shows its state."""
+    """A Warren that watches the groups of the demo, once each of them shows its state and there is a history."""
     command = [sys.executable, "-P", "-m", "warren.demo.workload", "--bootstrap", broker.bootstrap]
     more = (
         NOTIFIER.format(port=free_port()) + HISTORY.format(path=directory / "history") + SINK.format(port=free_port())
@@ -68,6 +69,7 @@ def shop(directory: Path, broker: Broker, start_warren: StartWarren) -> Iterator
                 directory, config(broker.bootstrap, more=more, trigger=2, evaluate_interval=1, snapshot_interval=10)
             ) as warren:
                 eventually(lambda: _statuses(warren).items() >= EXPECTED.items(), 240, saw=lambda: _statuses(warren))
+                eventually(lambda: "times" in warren.get(HISTORY_OF_A_GROUP), saw=lambda: warren.get("/api/v1/history"))
                 yield warren
         finally:
             workload.kill()
