@@ -57,7 +57,7 @@ offsets-topic = "{offsets_topic}"
 
 QUICK: Mapping[str, float] = MappingProxyType(
     {
-        "trigger": 0.5,
+        "trigger": 1,
         "snapshot-interval": 0.5,
         "evaluate-interval": 0.5,
         "stale-after": 8,
@@ -228,7 +228,7 @@ class WarrenProcess(Warren):
         started = self.children()
         code, _ = self.stop()
         assert code == 0, f"exit code {code}\n{self.log()}"
-        assert not [sign for sign in ("Traceback", "StackOverflowError") if sign in self.log()]
+        assert not [sign for sign in ("Traceback", "StackOverflowError") if sign in self.log()], self.log()
         assert_gone(started, within_s=5)
 
 
