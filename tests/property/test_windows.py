@@ -33,7 +33,7 @@ def model_windows(history: list[Commit], of: Limits) -> list[model.Window]:
     return windows
 
 
-def entries(windows: Windows, partition: int) -> list[tuple[int, int, int, int | None]]:
+def entries(windows: Windows, partition: int) -> list[tuple[int, int, int | None, int]]:
     shown = windows.group(GROUP)
     if shown is None:
         return []
@@ -42,15 +42,15 @@ def entries(windows: Windows, partition: int) -> list[tuple[int, int, int, int |
         (
             int(window.offset[i, partition]),
             int(window.timestamp_ms[i, partition]),
-            int(window.order[i, partition]),
             None if window.lag[i, partition] < 0 else int(window.lag[i, partition]),
+            int(window.lag_at_least[i, partition]),
         )
         for i in range(int(window.length[partition]))
     ]
 
 
-def expected(window: model.Window) -> list[tuple[int, int, int, int | None]]:
-    return [(one.offset, one.timestamp_ms, one.order, one.lag) for one in window.entries]
+def expected(window: model.Window) -> list[tuple[int, int, int | None, int]]:
+    return [(one.offset, one.timestamp_ms, one.lag, one.lag_at_least) for one in window.entries]
 
 
 def new_store(of: Limits) -> Windows:
@@ -86,7 +86,7 @@ def test_any_split_into_batches_gives_the_windows_of_the_model(
 
     windows = model_windows(history, of)
     for partition in range(PARTITIONS):
-        assert [row[:3] for row in entries(store, partition)] == [row[:3] for row in expected(windows[partition])]
+        assert [row[:2] for row in entries(store, partition)] == [row[:2] for row in expected(windows[partition])]
 
 
 @given(histories, limits, st.lists(st.integers(0, 40), max_size=6))
@@ -97,17 +97,17 @@ def test_folding_in_the_worker_never_changes_a_window(history: list[Commit], of:
 
     windows = model_windows(history, of)
     for partition in range(PARTITIONS):
-        assert [row[:3] for row in entries(store, partition)] == [row[:3] for row in expected(windows[partition])]
+        assert [row[:2] for row in entries(store, partition)] == [row[:2] for row in expected(windows[partition])]
 
 
 @given(st.permutations(list(range(12))), limits)
-def test_commits_in_any_order_equal_the_model(orders: list[int], of: Limits) -> None:
+def test_a_commit_that_comes_after_a_newer_one_changes_nothing(orders: list[int], of: Limits) -> None:
     store, window = new_store(of), model.Window(of.intervals, of.min_distance_ms)
     for order in orders:
         store.apply_commits(commit_rows([(order * 5, order, order * 700)]), 100_000)
         window.commit(order * 5, order * 700, order)
 
-    assert [row[:3] for row in entries(store, 0)] == [row[:3] for row in expected(window)]
+    assert [row[:2] for row in entries(store, 0)] == [row[:2] for row in expected(window)]
 
 
 @given(

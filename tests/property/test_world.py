@@ -309,7 +309,7 @@ def expected(of: model.Store) -> tuple[object, ...]:
 
 def partitions(group: GroupWindows) -> list[model.Partition]:
     window = group.window
-    columns = (window.offset, window.timestamp_ms, window.order, window.lag)
+    columns = (window.offset, window.timestamp_ms, window.lag, window.lag_at_least)
     places = zip(*(column.T.tolist() for column in columns), window.length.tolist(), strict=True)
     numbers = (group.head, group.lowest_head, group.log_start, group.current_lag)
     return [
@@ -326,9 +326,9 @@ def partitions(group: GroupWindows) -> list[model.Partition]:
 
 
 def entries(
-    offset: list[int], ms: list[int], order: list[int], lag: list[int], length: int
-) -> list[tuple[int, int, int, int | None]]:
-    return [(offset[i], ms[i], order[i], None if lag[i] < 0 else lag[i]) for i in range(length)]
+    offset: list[int], ms: list[int], lag: list[int], at_least: list[int], length: int
+) -> list[tuple[int, int, int | None, int]]:
+    return [(offset[i], ms[i], None if lag[i] < 0 else lag[i], at_least[i]) for i in range(length)]
 
 
 @settings(deadline=None)

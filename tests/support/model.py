@@ -18,6 +18,7 @@ class Entry:
     timestamp_ms: int
     order: int
     lag: int | None = None
+    lag_at_least: int = 0
     commit_ms: int = 0  # of the newest commit merged into this entry
     pending: bool = True  # waits for a head observed after the commit
 
@@ -40,8 +41,6 @@ class Window:
         new = Entry(offset, timestamp_ms, order, commit_ms=timestamp_ms)
         of_another = bool(topic_id and self.topic_id and topic_id != self.topic_id)
         if self.entries and order <= self.entries[-1].order:
-            if not of_another:
-                self._insert(new)
             return
         if of_another:
             self.entries.clear()
@@ -52,21 +51,6 @@ class Window:
         else:
             self.entries.append(new)
         del self.entries[: -self.intervals]
-
-    def _insert(self, new: Entry) -> None:
-        new.pending = False
-        full = len(self.entries) == self.intervals
-        if any(one.order == new.order for one in self.entries) or (full and new.order < self.entries[0].order):
-            return
-        place = sum(one.order < new.order for one in self.entries)
-        if full and place == 1:
-            self.entries[0] = new
-        elif place and self._is_near(self.entries[place - 1], new):
-            new.timestamp_ms = self.entries[place - 1].timestamp_ms
-            self.entries[place - 1] = new
-        else:
-            self.entries.insert(place, new)
-            del self.entries[: -self.intervals]
 
     def _is_near(self, before: Entry, new: Entry) -> bool:
         return 0 <= new.timestamp_ms - before.timestamp_ms < self.min_distance_ms
@@ -80,12 +64,13 @@ class Window:
         old = [number for number, one in enumerate(self.entries, 1) if one.remembered_ms <= until_ms]
         del self.entries[: max(old, default=0)]
         for one in self.entries:
-            one.commit_ms, one.lag, one.pending = one.remembered_ms, NULL, True
+            one.commit_ms, one.lag, one.lag_at_least, one.pending = one.remembered_ms, NULL, 0, True
 
     def resolve(self, heads: list[tuple[int, int]]) -> None:
         """Measure lags that wait, against `heads`: (observed_ms, end) in the order of observation."""
         for one in self.entries:
             if one.pending:
+                one.lag_at_least = lag_at_least(heads, one.offset, one.commit_ms)
                 one.lag, one.pending = lag_at(heads, one.offset, one.commit_ms)
 
 
@@ -98,8 +83,14 @@ def lag_at(heads: list[tuple[int, int]], offset: int, at_ms: int) -> tuple[int |
     if not before:
         return NULL, False
     (ms_0, end_0), (ms_1, end_1) = before[-1], after[0]
-    end = end_1 if ms_1 == ms_0 else end_1 - (end_1 - end_0) * (ms_1 - at_ms) // (ms_1 - ms_0)
+    end = end_1 if ms_1 == ms_0 else end_0 + (end_1 - end_0) * (at_ms - ms_0) // (ms_1 - ms_0)
     return max(0, end - offset), False
+
+
+def lag_at_least(heads: list[tuple[int, int]], offset: int, at_ms: int) -> int:
+    """What was there a second before the commit, and not read."""
+    before = [end for ms, end in heads if ms <= at_ms - 1_000]
+    return max(0, before[-1] - offset) if before else 0
 
 
 def judge(
@@ -110,8 +101,12 @@ def judge(
     intervals: int,
     allowed_lag: int = 0,
     minimum_complete: float = 0.0,
+    certain: list[int] | None = None,
 ) -> str:
-    """Burrow's verdict on one partition: `entries` are (offset, timestamp_ms, lag), oldest first."""
+    """Burrow's verdict on one partition: `entries` are (offset, timestamp_ms, lag), oldest first.
+
+    With `certain`, what is certain of each lag, it is what Warren makes of Burrow's rules.
+    """
     if not entries or len(entries) / intervals < minimum_complete or not heads:
         return "OK"
     offsets = [offset for offset, _, _ in entries]
@@ -127,22 +122,35 @@ def judge(
         return "REWIND"
     if any(lag <= allowed_lag for lag in lags):
         return "OK"
+    if certain is not None and max(certain) <= allowed_lag:
+        return "OK"
     if all(offset == offsets[0] for offset in offsets):
         return "STALL"
-    if not any(later < earlier for earlier, later in pairwise(lags)):
-        return "WARN"
-    return "OK"
+    if certain is not None:
+        return "WARN" if _falls_behind(lags, certain, allowed_lag, is_whole=len(entries) == intervals) else "OK"
+    return "WARN" if _never_falls(lags) else "OK"
+
+
+def _falls_behind(lags: list[int], certain: list[int], allowed_lag: int, *, is_whole: bool) -> bool:
+    if min(certain) > allowed_lag and _never_falls(certain):
+        return True
+    always_rises = all(later > earlier for earlier, later in pairwise(lags))
+    return is_whole and len(lags) >= 3 and _never_falls(lags) and (max(certain) > lags[0] or always_rises)
+
+
+def _never_falls(lags: list[int]) -> bool:
+    return not any(later < earlier for earlier, later in pairwise(lags))
 
 
 NOBODY = ("", "", "", "")
 
 
 class Partition(NamedTuple):
-    """What a store shows of one partition of a group; an entry is (offset, timestamp_ms, order, lag)."""
+    """What a store shows of one partition of a group; an entry is (offset, timestamp_ms, lag, lag_at_least)."""
 
     topic: str
     partition: int
-    entries: list[tuple[int, int, int, int | None]]
+    entries: list[tuple[int, int, int | None, int]]
     owner: tuple[str, ...]
     head: int
     lowest_head: int
@@ -331,7 +339,7 @@ class Store:
         return Partition(
             topic,
             partition,
-            entries=[(one.offset, one.timestamp_ms, one.order, one.lag) for one in entries],
+            entries=[(one.offset, one.timestamp_ms, one.lag, one.lag_at_least) for one in entries],
             owner=self.owners.get(key, NOBODY),
             head=ends[-1] if ends else -1,
             lowest_head=min(ends, default=-1),

@@ -14,7 +14,7 @@ from warren.windows.store import Limits, Windows
 from warren.windows.views import GroupWindows
 
 CONSUMERS = {"c": "__consumer_offsets"}
-COLUMNS = ("offset", "timestamp_ms", "lag", "observed_ms", "order")
+COLUMNS = ("offset", "timestamp_ms", "lag", "observed_ms", "lag_at_least")
 
 
 def saved_and_restored(state: ClusterState, limits: Limits) -> ClusterState:

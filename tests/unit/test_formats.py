@@ -149,7 +149,7 @@ def test_a_snapshot_that_is_no_longer_read_is_kept_and_says_why(version: int, tm
     assert [(line["event"], line["error"], line["kept_as"]) for line in restored.logs] == [
         (
             "snapshot not used",
-            f"Snapshot {restored.path} is of version {version}, this Warren reads versions 3 and 4.",
+            f"Snapshot {restored.path} is of version {version}, this Warren reads versions 3, 4, 5.",
             str(aside),
         )
     ]
@@ -159,7 +159,7 @@ def test_a_snapshot_that_is_no_longer_read_is_kept_and_says_why(version: int, tm
 def test_a_snapshot_whose_tables_do_not_fit_its_version_is_kept_and_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshots, "READABLE", (2, 3, 4))  # though columns of version 3 are missing in it
+    monkeypatch.setattr(snapshots, "READABLE", (2, 3, 4, 5))  # though columns of version 3 are missing in it
     restored = Restored(2, tmp_path)
 
     assert restored.logs[0]["event"] == "snapshot not used"
@@ -283,11 +283,13 @@ def test_points_still_have_the_columns_of_the_stored_ones(tmp_path: Path) -> Non
 
 # -- history ---------------------------------------------------------------------------------------------------------
 
-HISTORY = FORMATS / "history-spool-v2.spool"
+HISTORY = FORMATS / "history-spool-v3.spool"
+READABLE_HISTORIES = [FORMATS / "history-spool-v2.spool", HISTORY]
 
 
-def test_a_stored_history_spool_gives_exactly_its_commits() -> None:
-    commits = tables_of(HISTORY)["commits"].to_pylist()
+@pytest.mark.parametrize("stored", READABLE_HISTORIES, ids=lambda path: path.stem)
+def test_a_stored_history_spool_gives_exactly_its_commits(stored: Path) -> None:
+    commits = tables_of(stored)["commits"].to_pylist()
 
     assert [
         (one["group"], one["topic"], one["partition"], one["offset"], (one["timestamp_ms"] - T0_MS) / 1000)
@@ -306,8 +308,9 @@ def test_a_stored_history_spool_gives_exactly_its_commits() -> None:
     ]
 
 
-def test_a_stored_history_spool_gives_everything_else() -> None:
-    tables = tables_of(HISTORY)
+@pytest.mark.parametrize("stored", READABLE_HISTORIES, ids=lambda path: path.stem)
+def test_a_stored_history_spool_gives_everything_else(stored: Path) -> None:
+    tables = tables_of(stored)
 
     assert {name: table.num_rows for name, table in tables.items()} == {
         "events": 15, "commits": 10, "heads": 6, "samples": 4, "owners": 1, "verdicts": 6, "windows": 4, "topics": 4,

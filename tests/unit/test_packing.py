@@ -35,7 +35,7 @@ def test_rings_on_both_sides_of_a_tile_do_not_mix() -> None:
     rings.grow(TILE_ROWS + 2)
     rows = np.arange(TILE_ROWS - 2, TILE_ROWS + 2)
     for n in range(4):
-        rings.append(rows, Commits(rows * 10 + n, rows + n, rows + n), 1000)
+        rings.append(rows, Commits(rows * 10 + n, rows + n, rows + n), rows, 1000)
 
     assert rings.windows(rows).offset.T.tolist() == [[row * 10 + n for n in (1, 2, 3)] for row in rows.tolist()]
 
@@ -44,7 +44,7 @@ def test_a_tables_rows_can_be_kept_in_another_order() -> None:
     rings = Rings(2, 0)
     rings.grow(TILE_ROWS * 2)
     rows = np.array([5, TILE_ROWS + 1])
-    rings.append(rows, Commits(rows, rows, rows), 1000)
+    rings.append(rows, Commits(rows, rows, rows), rows, 1000)
     rings.keep(rows[::-1])
 
     assert rings.windows(np.arange(2)).offset[0].tolist() == [TILE_ROWS + 1, 5]

@@ -112,7 +112,7 @@ def test_a_snapshot_of_another_version_is_not_used(tmp_path: Path, monkeypatch: 
     state, told = restored(tmp_path)
 
     assert offset_of(state) is None
-    assert f"is of version {VERSION}, this Warren reads versions {VERSION + 1} and {VERSION + 2}." in told[0]
+    assert f"is of version {VERSION}, this Warren reads versions {VERSION + 1}, {VERSION + 2}." in told[0]
 
 
 def test_a_snapshot_older_than_tombstones_live_is_not_used(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ from warren.errors import WarrenError
 
 log = structlog.get_logger()
 
-VERSION = 4
-READABLE = (3, 4)
-"""Version 4 adds what was seen in places that are looked at."""
+VERSION = 5
+READABLE = (3, 4, 5)
+"""Version 4 adds what was seen in places that are looked at, version 5 what is certain of lags."""
 MAGIC = b"WARREN SNAPSHOT\n"
 FOOTER = struct.Struct(">8sIQ")
 FOOTER_MAGIC = b"COMPLETE"
@@ -104,7 +104,7 @@ class SnapshotReader:
             message = f"Snapshot {path} cannot be read: {error}"
             raise SnapshotError(message) from error
         if self.header.version not in READABLE:
-            known = " and ".join(map(str, READABLE))
+            known = ", ".join(map(str, READABLE))
             message = f"Snapshot {path} is of version {self.header.version}, this Warren reads versions {known}."
             raise SnapshotError(message)
 

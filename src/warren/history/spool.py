@@ -23,7 +23,9 @@ from warren.packing import packed, unpacked
 
 RECORD = struct.Struct(">4sQI")
 TABLE = struct.Struct(">BQ")
-MAGIC = b"WHR2"
+MAGIC = b"WHR3"
+READABLE = (b"WHR2", MAGIC)
+"""Format 2 has other columns in its keyframes, which are told by their names."""
 _NAME = re.compile(r"(\d+)-(\d+)\.spool")
 
 
@@ -134,8 +136,8 @@ def _pages(path: Path) -> Iterator[bytes]:
         _check_format(path, file)
         while len(head := file.read(RECORD.size)) == RECORD.size:
             magic, page_bytes, checksum = RECORD.unpack(head)
-            page = file.read(page_bytes) if magic == MAGIC else b""
-            if magic != MAGIC or len(page) < page_bytes or zlib.crc32(page) != checksum:
+            page = file.read(page_bytes) if magic in READABLE else b""
+            if magic not in READABLE or len(page) < page_bytes or zlib.crc32(page) != checksum:
                 return  # from here on it was not written to its end
             yield page
 
@@ -144,8 +146,9 @@ def _check_format(path: Path, file: BinaryIO) -> None:
     """A file of another format must not look like one that was cut off: whoever read nothing would remove it."""
     found = file.read(len(MAGIC))
     file.seek(0)
-    if len(found) == len(MAGIC) and found != MAGIC:
-        message = f"The history spool {path} has the format {found!r}, this Warren reads {MAGIC!r}."
+    if len(found) == len(MAGIC) and found not in READABLE:
+        known = " and ".join(map(repr, READABLE))
+        message = f"The history spool {path} has the format {found!r}, this Warren reads {known}."
         raise SpoolFormatError(message, hint="Let the Warren that wrote it take it into the history.")
 
 

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warren.model import Status
-from warren.rules import warren
 from warren.rules.conditions import Condition, conditions_of
 from warren.rules.insight import Insight, LogFacts, Threshold, apply_thresholds, first_unread, insight
 from warren.rules.reasons import reason
 from warren.rules.rule import Rule, Settings, Verdicts
-from warren.rules.rule_sets import judge
+from warren.rules.rule_sets import RULE_SETS, judge
 from warren.windows.columns import Int64
 from warren.windows.labels import Owner
 from warren.windows.rings import Entry, WholeWindow
@@ -28,8 +27,8 @@ class GroupFacts(NamedTuple):
 
     windows: GroupWindows
     log: LogFacts
-    too_much_since_ms: Int64
-    """Since when more is unread than allowed."""
+    too_much_since_ms: dict[str, Int64]
+    """Since when more is unread than each rule set allows."""
     clock_skew_ms: int = 0
     """The brokers' clock less ours."""
 
@@ -48,7 +47,10 @@ def facts_of(store: Windows, group: str, settings: Settings) -> GroupFacts | Non
         produced_per_s=heads.history.rate_per_s(rows, window_ms),
         log_start_per_s=heads.log_start_history.rate_per_s(rows, np.zeros(len(rows), np.int64)),
     )
-    too_much_since_ms = heads.history.passed_since(rows, warren.first_too_many(windows, settings))
+    too_much_since_ms = {
+        name: heads.history.passed_since(rows, rule_set.first_too_many(windows, settings))
+        for name, rule_set in RULE_SETS.items()
+    }
     return GroupFacts(windows, log, too_much_since_ms, store.clock_skew_ms)
 
 
@@ -177,7 +179,7 @@ def judge_group(
     `as_of_ms` is the last moment that its commits are known of, if that is not now: later silence means nothing.
     """
     windows, skew_ms = facts.windows, facts.clock_skew_ms
-    since_ms, judged_ms = facts.too_much_since_ms, now_ms if as_of_ms is None else min(as_of_ms, now_ms)
+    since_ms, judged_ms = facts.too_much_since_ms[rule_set], now_ms if as_of_ms is None else min(as_of_ms, now_ms)
     verdicts = judge(rule_set, windows, settings, now_ms=judged_ms, unread_since_ms=since_ms, clock_skew_ms=skew_ms)
     found = insight(windows, facts.log, now_ms=now_ms, clock_skew_ms=skew_ms)
     if thresholds:
@@ -219,13 +221,13 @@ def _partition_verdicts(of: Judged) -> list[PartitionVerdict]:
 def _entries_at(window: WholeWindow, place: NDArray[np.integer]) -> Iterator[Entry | None]:
     """One entry of each window; None of those that are empty."""
     at = (np.maximum(place, 0), np.arange(len(place)))
-    columns = (window.offset, window.timestamp_ms, window.observed_ms, window.order, window.lag)
+    columns = (window.offset, window.timestamp_ms, window.observed_ms, window.lag, window.lag_at_least)
     if not len(window.offset):
         yield from (None for _ in place)
         return
     values = zip(*(column[at].tolist() for column in columns), strict=True)
-    for length, (offset, ms, seen_ms, order, lag) in zip(window.length.tolist(), values, strict=True):
-        yield Entry(offset, ms, seen_ms, order, None if lag < 0 else lag) if length else None
+    for length, (offset, ms, seen_ms, lag, at_least) in zip(window.length.tolist(), values, strict=True):
+        yield Entry(offset, ms, seen_ms, None if lag < 0 else lag, at_least) if length else None
 
 
 def _shortest(values: NDArray[np.float32]) -> list[float]:
@@ -241,9 +243,11 @@ def _known(offset: int) -> int | None:
 
 def entries_of(window: WholeWindow, i: int) -> list[Entry]:
     """One window as entries, oldest first."""
-    columns = (window.offset, window.timestamp_ms, window.observed_ms, window.order, window.lag)
+    columns = (window.offset, window.timestamp_ms, window.observed_ms, window.lag, window.lag_at_least)
     values = zip(*(column[: int(window.length[i]), i].tolist() for column in columns), strict=True)
-    return [Entry(offset, ms, seen_ms, order, None if lag < 0 else lag) for offset, ms, seen_ms, order, lag in values]
+    return [
+        Entry(offset, ms, seen_ms, None if lag < 0 else lag, at_least) for offset, ms, seen_ms, lag, at_least in values
+    ]
 
 
 def _share_complete(partitions: list[PartitionVerdict]) -> float:

@@ -1,7 +1,10 @@
 """Where the topics end: the last observations of every partition's end offset, and what else is known of it now.
 
-A lag is measured against the end offset at the moment of the commit, taken between the observation before it and the
-one after it. Never against an observation from before the commit alone: that is how lag comes in as 0 while it is not.
+The lag of a commit lies between two numbers: the last end observed before it, less the offset, and the first end
+observed after it, less the offset. `MeasuredLag` has an estimate between them and the part that is certain. Neither is
+enough alone. Against the end before, a consumer that falls behind has lag 0 for as long as it is less than an
+observation behind. By the estimate, a consumer that reads records as they come in pulses seems to leave some unread:
+interpolation spreads a pulse over the whole time between two observations.
 """
 
 from __future__ import annotations
@@ -21,6 +24,12 @@ from warren.windows.rings import NULL_LAG, PENDING_LAG
 
 LOG_START_POINTS = 12
 """Enough to tell how fast a log loses its beginning."""
+
+IN_FLIGHT_MS = 1_000
+"""A record that arrived this shortly before a commit may still be on its way through a consumer that keeps up.
+
+It also covers what an observation takes, and a difference between clocks that is too small to be learnt.
+"""
 
 
 COLUMNS = (
@@ -58,6 +67,17 @@ class HeadRows(NamedTuple):
     has_leader: Bool = ALL_LED
     topic_ids: Mapping[str, str] = MappingProxyType({})
     """Kafka's ids of topics, as far as they were asked for now, and told."""
+
+
+class MeasuredLag(NamedTuple):
+    """The lag of commits against the observations of the end."""
+
+    estimate: Int64
+    """PENDING_LAG: no observation after the commit yet. NULL_LAG: none from before it, so it cannot be told."""
+    at_least: Int64
+    """What had arrived IN_FLIGHT_MS before the commit and was not read; 0 without an observation from then."""
+    at_most: Int64
+    """Against the first observation after the commit; 0 while there is none."""
 
 
 class Heads:
@@ -307,27 +327,41 @@ class Heads:
         seen: Bool = (newest_ms > 0) & (newest_ms >= at_ms)
         return seen
 
-    def lag_of(self, at: Int64, offset: Int64, at_ms: Int64) -> Int64:
-        """The lag of commits of `offset` made at `at_ms`.
-
-        PENDING_LAG: no observation after the commit yet. NULL_LAG: none from before it, so the end at its moment
-        cannot be told.
-        """
-        lag = np.full(len(at), PENDING_LAG, np.int64)
+    def lag_of(self, at: Int64, offset: Int64, at_ms: Int64) -> MeasuredLag:
+        """The lag of commits of `offset` made at `at_ms`."""
+        estimate, at_most = np.full(len(at), PENDING_LAG, np.int64), np.zeros(len(at), np.int64)
         seen = np.flatnonzero(self.seen_since(at, at_ms))
-        lag[seen] = self._seen_lag_of(at[seen], offset[seen], at_ms[seen])
-        return lag
+        estimate[seen], at_most[seen] = self._seen_lag_of(at[seen], offset[seen], at_ms[seen])
+        return MeasuredLag(estimate, self.lag_at_least(at, offset, at_ms), at_most)
 
-    def _seen_lag_of(self, at: Int64, offset: Int64, at_ms: Int64) -> Int64:
+    def _seen_lag_of(self, at: Int64, offset: Int64, at_ms: Int64) -> tuple[Int64, Int64]:
+        """The estimate, and the lag against the first observation after the commit."""
         earlier = self._earlier(at, at_ms)
         before, after = self._slot(at, np.maximum(earlier - 1, 0)), self._slot(at, earlier)
         before_ms = np.where(earlier > 0, self.observed_ms[before, at], 0)
         after = np.where(before_ms == at_ms, before, after)
-        after_ms, after_end = self.observed_ms[after, at], self.end[after, at]
-        grown_by = after_end - self.end[before, at]
+        after_ms, after_end, before_end = self.observed_ms[after, at], self.end[after, at], self.end[before, at]
+        grown_by = after_end - before_end
         # float64 would lose records on long logs: the share of the interval is exact in integers
-        end = after_end - grown_by * (after_ms - at_ms) // np.maximum(after_ms - before_ms, 1)
-        return np.where(before_ms == 0, NULL_LAG, np.maximum(end - offset, 0))
+        end = before_end + grown_by * (at_ms - before_ms) // np.maximum(after_ms - before_ms, 1)
+        estimate = np.where(before_ms == 0, NULL_LAG, np.maximum(end - offset, 0))
+        return estimate, np.maximum(after_end - offset, 0)
+
+    def lag_at_least(self, at: Int64, offset: Int64, at_ms: Int64) -> Int64:
+        """What is certain of the lag of commits of `offset` made at `at_ms`; `at` may be -1, of which nothing is."""
+        at_least = np.zeros(len(at), np.int64)
+        rest = np.flatnonzero(at >= 0)
+        for age in range(self.intervals):  # it is nearly always the newest observation or the one before
+            row = at[rest]
+            slot = self.newest[row] - age
+            observed_ms = self.observed_ms[slot, row]
+            is_before = observed_ms <= at_ms[rest] - IN_FLIGHT_MS
+            found = rest[is_before & (observed_ms > 0)]
+            at_least[found] = np.maximum(self.end[self.newest[at[found]] - age, at[found]] - offset[found], 0)
+            rest = rest[~is_before]
+            if not len(rest):
+                break
+        return at_least
 
     def _slot(self, at: Int64, age: Int64) -> Int64:
         """The slot of each row that is so many observations younger than the oldest (or than a slot not filled yet)."""

@@ -27,6 +27,18 @@ NO_HEAD = -1
 """In `head_row`: the brokers do not have this partition (yet)."""
 
 
+LARGEST_REST_LAG = 10
+"""A group that leaves more unread does not read to the end."""
+ENOUGH_RESTS = 3
+"""So many commits that came equally close to the end, and none closer, make it a habit."""
+MOST_RESTS = 10
+LAST_RECORD = 1
+"""One commit is enough to take this lag for a habit: many clients commit the offset of the last record they processed.
+
+Who is stuck at the last record of a topic looks the same until the next record comes.
+"""
+
+
 class Labels(Table):
     """One element for each row of the rings."""
 
@@ -44,6 +56,10 @@ class Labels(Table):
     """Since when that is said."""
     incarnation: Int32
     """Stands for the id of the topic that its newest commits were made to, 0 if that was never told."""
+    rest_lag: NDArray[np.uint8]
+    """The lag that is left when the group has read what it reads, see `note_rests`."""
+    rests: NDArray[np.uint8]
+    """How many commits speak for `rest_lag`."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -55,6 +71,8 @@ class Labels(Table):
                 "status": np.int8,
                 "since_s": np.uint32,
                 "incarnation": np.int32,
+                "rest_lag": np.uint8,
+                "rests": np.uint8,
             }
         )
 
@@ -64,9 +82,33 @@ class Labels(Table):
 
     def clear(self, rows: slice) -> None:
         """These rows belong to nobody."""
-        for column in (self.group, self.owner, self.waiting, self.status, self.since_s, self.incarnation):
-            column[rows] = 0
+        for name in self._kinds:
+            getattr(self, name)[rows] = 0
         self.head_row[rows] = NO_HEAD
+
+    def forget_commits(self, rows: Int64) -> None:
+        """Forget what was learnt from the commits of these rows."""
+        for column in (self.incarnation, self.rest_lag, self.rests):
+            column[rows] = 0
+
+    def note_rests(self, rows: Int64, lag: Int64) -> None:
+        """Learn how close to the end groups come, from the lags that new commits left at most (no row twice).
+
+        The closest counts. One that was not reached again by as many commits as spoke for it is given up.
+        """
+        small = lag <= LARGEST_REST_LAG
+        rows, lag = rows[small], lag[small].astype(np.uint8)
+        known, times = self.rest_lag[rows], self.rests[rows]
+        closer, same = (lag < known) | (times == 0), lag == known
+        times = np.where(same, np.minimum(times + 1, MOST_RESTS), times - ~closer)
+        replaced = closer | (times == 0)
+        self.rest_lag[rows] = np.where(replaced, lag, known)
+        self.rests[rows] = np.where(replaced & ~same, 1, times)
+
+    def usual_lag(self, rows: Int64) -> Int64:
+        """The lag that each group leaves each time that it has read to the end, 0 if none or not yet known."""
+        rest_lag, rests = self.rest_lag[rows].astype(np.int64), self.rests[rows]
+        return np.where((rests >= ENOUGH_RESTS) | (rest_lag == LAST_RECORD), rest_lag, 0)
 
     def move(self, source: slice, target: slice) -> None:
         """Copy the labels of `source` rows to as many `target` rows, and clear the source."""

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from warren.windows.columns import Block, Bool, Int64, Table
 
-LOW_ORDER = (1 << 32) - 1
+HIGHEST_BOUND = np.iinfo(np.uint32).max
+"""A lower bound that is cut off here is still one."""
 
 Slots = NDArray[np.integer[Any]]
 
@@ -34,23 +35,13 @@ class Commits(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One commit of a window; `lag` is None where it is unknown."""
+    """One commit of a window; `lag` is an estimate, None where it is unknown, and `lag_at_least` is certain."""
 
     offset: int
     timestamp_ms: int
     observed_ms: int
-    order: int
     lag: int | None
-
-
-class _RawEntry(NamedTuple):
-    """One commit of a window as the columns hold it."""
-
-    offset: int
-    timestamp_ms: int
-    observed_s: int
-    order: int
-    lag: int
+    lag_at_least: int
 
 
 class Waiting(NamedTuple):
@@ -60,10 +51,14 @@ class Waiting(NamedTuple):
     row: Int64
     offset: Int64
     commit_ms: Int64
+    age: Int64
+    """How many commits of the row came after it."""
+    is_progress: Bool
+    """Whether it is another offset than that of the commit before."""
 
     def take(self, at: Bool) -> Waiting:
         """Only some of them."""
-        return Waiting(*(column[at] for column in self))
+        return Waiting(*(column[at] for column in self))  # type: ignore[arg-type]  # each keeps its kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +68,9 @@ class Window:
     offset: Int64
     timestamp_ms: Int64
     lag: Int64
+    """An estimate; NULL_LAG where it is not known."""
+    lag_at_least: NDArray[np.integer[Any]]
+    """The records that had arrived a moment before the commit and were not read; 0 where nothing is certain."""
     length: Slots
 
     def take(self, at: Int64) -> Window:
@@ -81,6 +79,7 @@ class Window:
             offset=self.offset[:, at],
             timestamp_ms=self.timestamp_ms[:, at],
             lag=self.lag[:, at],
+            lag_at_least=self.lag_at_least[:, at],
             length=self.length[at],
         )
 
@@ -90,14 +89,13 @@ class WholeWindow(Window):
     """Windows with what no rule asks for, but people do."""
 
     observed_ms: Int64
-    order: Int64
 
 
 ENTRY_KINDS: dict[str, type[np.generic]] = {
     "offset": np.int64,
     "timestamp_ms": np.int64,
-    "low_order": np.uint32,  # with `newest_order` it is whole: a window does not span 2**32 records of one partition
     "lag": np.int64,
+    "lag_at_least": np.uint32,
     "observed_s": np.uint32,  # whole seconds, as Burrow shows them, at half the memory
 }
 """What is kept of each entry."""
@@ -114,13 +112,14 @@ class Rings(Table):
 
     offset: Int64
     timestamp_ms: Int64
-    low_order: NDArray[np.uint32]
     lag: Int64
+    lag_at_least: NDArray[np.uint32]
     observed_s: NDArray[np.uint32]
     newest: Slots
     """The slot of the newest entry."""
     count: Slots
     newest_order: Int64
+    """The order of the newest commit: what is not after it changes nothing."""
     touched: Bool
     """Rows changed since whoever cares (the snapshot) last set this to False."""
 
@@ -147,6 +146,7 @@ class Rings(Table):
         forgotten = np.where(old, number + 1, 0).max(axis=0)
         kept = (number >= forgotten) & (number < count)
         self.lag[place] = np.where(kept, np.minimum(self.lag[place], PENDING_LAG), NULL_LAG)
+        self.lag_at_least[place] = 0
         self.count[rows] = count - forgotten
         self.touched[rows] = True
 
@@ -174,12 +174,7 @@ class Rings(Table):
         """The order of each row's newest entry, -1 where there is none."""
         return np.where(self.count[rows] > 0, self.newest_order[rows], -1)
 
-    def _orders(self, places: Int64, rows: Int64) -> Int64:
-        """The order of entries: as much before the newest of their row as their low bits are."""
-        newest = self.newest_order[rows]
-        return newest - ((newest - self.low_order[places]) & LOW_ORDER)
-
-    def append(self, rows: Int64, commits: Commits, now_ms: int) -> None:
+    def append(self, rows: Int64, commits: Commits, lag_at_least: Int64, now_ms: int) -> None:
         """Add one commit, newer than all there, to each of `rows` (no row twice)."""
         newest = self.newest[rows]
         filled = self.count[rows] > 0
@@ -189,10 +184,10 @@ class Rings(Table):
         opened, place = ~merge, self.places(slot, rows)
         self.timestamp_ms[place[opened]] = commits.timestamp_ms[opened]
         self.offset[place] = commits.offset
-        self.low_order[place] = commits.order & LOW_ORDER
         self.newest_order[rows] = commits.order
         self.observed_s[place] = now_ms // 1000
         self.lag[place] = PENDING_LAG - np.where(merge, since_ms, 0)
+        self.lag_at_least[place] = np.minimum(lag_at_least, HIGHEST_BOUND)
         self.newest[rows] = slot
         self.count[rows] = np.minimum(self.count[rows] + opened, self.intervals)
         self.touched[rows] = True
@@ -206,52 +201,26 @@ class Rings(Table):
         near: Bool = (since_ms >= 0) & (since_ms < self.min_distance_ms)
         return near if self.intervals > 1 else np.zeros_like(near)
 
-    def insert(self, row: int, offset: int, timestamp_ms: int, order: int, now_ms: int) -> None:
-        """Put one commit that is not newer than all there in its place by `order`, without a lag."""
-        entries = self._raw_entries(row)
-        orders = [entry.order for entry in entries]
-        full = len(entries) == self.intervals
-        if order in orders or (full and order < orders[0]):
-            return
-        place = sum(known < order for known in orders)
-        entry = _RawEntry(offset, timestamp_ms, now_ms // 1000, order, NULL_LAG)
-        before = entries[place - 1] if place else None
-        if full and place == 1:
-            entries[0] = entry  # it takes the place of the oldest, without the test for min-distance
-        elif before and 0 <= timestamp_ms - before.timestamp_ms < self.min_distance_ms:
-            entries[place - 1] = entry._replace(timestamp_ms=before.timestamp_ms)
-        else:
-            entries.insert(place, entry)
-        self._rewrite(row, entries[-self.intervals :])
-
-    def _raw_entries(self, row: int) -> list[_RawEntry]:
-        count = int(self.count[row])
-        places = self._in_order(np.array([row]))[:count, 0]
-        orders = self._orders(places, np.full(count, row))
-        columns = (self.offset[places], self.timestamp_ms[places], self.observed_s[places], orders, self.lag[places])
-        return [_RawEntry(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
-
-    def _rewrite(self, row: int, entries: list[_RawEntry]) -> None:
-        places = self.places(np.arange(len(entries)), np.array([row]))
-        for name in ("offset", "timestamp_ms", "observed_s", "lag"):
-            getattr(self, name)[places] = [getattr(entry, name) for entry in entries]
-        self.low_order[places] = [entry.order & LOW_ORDER for entry in entries]
-        self.newest_order[row] = entries[-1].order
-        self.newest[row] = len(entries) - 1
-        self.count[row] = len(entries)
-        self.touched[row] = True
-
     def waiting(self, rows: Int64) -> Waiting:
         """The entries of `rows` whose lag waits for a head."""
         places = self.all_places(rows)
         slot, column = np.nonzero(self.lag[places] <= PENDING_LAG)
-        place = places[slot, column]
+        place, row = places[slot, column], rows[column]
+        age = (self.newest[row] - slot) % self.intervals
+        before = self.places((slot - 1) % self.intervals, row)
         return Waiting(
             place=place,
-            row=rows[column],
+            row=row,
             offset=self.offset[place],
             commit_ms=self._commit_ms(place),
+            age=age,
+            is_progress=(age == self.count[row] - 1) | (self.offset[place] != self.offset[before]),
         )
+
+    def set_lag_at_least(self, waiting: Waiting, lag_at_least: Int64) -> None:
+        """Write down what is certain of lags by now."""
+        self.lag_at_least[waiting.place] = np.minimum(lag_at_least, HIGHEST_BOUND)
+        self.touched[waiting.row] = True
 
     def set_lag(self, waiting: Waiting, lag: Int64) -> None:
         """Write down lags that were waited for."""
@@ -273,6 +242,7 @@ class Rings(Table):
             offset=self.offset.take(place),
             timestamp_ms=self.timestamp_ms.take(place),
             lag=np.maximum(self.lag.take(place), NULL_LAG),
+            lag_at_least=self.lag_at_least.take(place),
             length=self.count[rows],
         )
 
@@ -283,9 +253,9 @@ class Rings(Table):
             offset=window.offset,
             timestamp_ms=window.timestamp_ms,
             lag=window.lag,
+            lag_at_least=window.lag_at_least,
             length=window.length,
             observed_ms=self.observed_s.take(place).astype(np.int64) * 1000,
-            order=self._orders(place, rows),
         )
 
     def _in_order(self, rows: Int64) -> Int64:
@@ -295,10 +265,3 @@ class Rings(Table):
         slot = oldest + np.arange(self.intervals, dtype=oldest.dtype)[:, None]
         slot -= (slot >= self.intervals) * slot.dtype.type(self.intervals)
         return self.places(slot, rows)
-
-    def entries(self, row: int) -> list[Entry]:
-        """One row's window as entries, oldest first."""
-        return [
-            Entry(raw.offset, raw.timestamp_ms, raw.observed_s * 1000, raw.order, None if raw.lag < 0 else raw.lag)
-            for raw in self._raw_entries(row)
-        ]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from warren.windows.columns import TILE_ROWS, Block, Int64
 from warren.windows.head_history import HeadHistory
@@ -30,10 +31,14 @@ ROW_KINDS = {
     "status": np.int8,
     "since_s": np.uint32,
     "incarnation": np.int32,
+    "rest_lag": np.uint8,
+    "rests": np.uint8,
 }
 """A row's number, the state of its ring, and the labels that cannot be told from anything else."""
 RING_STATE = ("newest", "count", "newest_order")
-KEPT_LABELS = ("owner", "status", "since_s", "incarnation")
+KEPT_LABELS = ("owner", "status", "since_s", "incarnation", "rest_lag", "rests")
+NEW_COLUMNS = ("rest_lag", "rests", "lag_at_least")
+"""Columns that snapshots before version 5, and keyframes of that time, do not have; they begin as 0."""
 
 BLOCKS = pa.schema([("group", pa.string()), ("topic", pa.string()), ("start", pa.int64()), ("length", pa.int64())])
 OWNERS = pa.schema([(name, pa.string()) for name in Owner._fields])
@@ -128,16 +133,28 @@ def restore_rows(rings: Rings, labels: Labels, batch: pa.RecordBatch) -> None:
     for name in RING_STATE:
         getattr(rings, name)[rows] = batch.column(name).to_numpy()
     for name in KEPT_LABELS:
-        getattr(labels, name)[rows] = batch.column(name).to_numpy()
+        getattr(labels, name)[rows] = _column(batch, name)
     whole_tiles = _whole_tiles(rows)
     for slot in range(rings.intervals):
         places = rings.places(slot, rows)
         for name in ENTRY_KINDS:
-            values = batch.column(f"{name}_{slot}").to_numpy()
+            values = _column(batch, name, slot)
             if whole_tiles:
                 rings.tiles(name, whole_tiles)[:, slot] = values.reshape(-1, TILE_ROWS)
             else:
                 getattr(rings, name)[places] = values
+
+
+def _column(batch: pa.RecordBatch, kind: str, slot: int | None = None) -> NDArray[np.generic]:
+    """One column; zeros where what was written down did not have its kind yet."""
+    name = kind if slot is None else f"{kind}_{slot}"
+    if kind in NEW_COLUMNS and name not in batch.schema.names:
+        return np.zeros(batch.num_rows, np.uint8)
+    column = batch.column(name)
+    if kind in NEW_COLUMNS and column.null_count:  # of several files some have it
+        column = column.fill_null(0)
+    values: NDArray[np.generic] = column.to_numpy()
+    return values
 
 
 def _whole_tiles(rows: Int64) -> slice | None:

@@ -19,7 +19,7 @@ from warren.windows.commit_rows import CommitRows, turns
 from warren.windows.group_rows import RowsByGroup
 from warren.windows.heads import HeadRows, Heads
 from warren.windows.labels import FREE, NO_HEAD, NO_OWNER, Labels, Owner, Owners
-from warren.windows.rings import PENDING_LAG, Commits, Rings
+from warren.windows.rings import PENDING_LAG, Commits, Rings, Waiting
 from warren.windows.views import GroupWindows, Outline, Partitions
 
 GROWN_PARTITIONS = 1_000
@@ -76,7 +76,7 @@ class Windows:
             self._apply_turn(at[turn], rows.take(turn), now_ms)
         self.labels.waiting[at] = True
         at_ms = rows.timestamp_ms - self.clock_skew_ms
-        self._resolve_lags(self._distinct(at[self.heads.seen_since(self.labels.heads_of(at), at_ms)]))
+        self._measure_lags(self._distinct(at[self.heads.seen_since(self.labels.heads_of(at), at_ms)]))
         self._drop_empty_groups({rows.pairs[pair][0] for pair in np.unique(rows.pair[rows.tombstone]).tolist()})
 
     def is_believed(self, rows: CommitRows) -> Bool:
@@ -136,7 +136,7 @@ class Windows:
             if self.heads.ensure(topic, partitions):
                 self._follow_topic(topic, partitions)
         self.heads.observe(rows)
-        self._resolve_lags(np.flatnonzero(self.labels.waiting))
+        self._measure_lags(np.flatnonzero(self.labels.waiting))
 
     def expire(self, now_ms: int) -> None:
         """Forget groups whose newest commit, of any partition, is older than the store remembers.
@@ -286,6 +286,7 @@ class Windows:
             last_stable=self.heads.last_stable_of(outline.head_row),
             held_since_ms=self.heads.held_since_of(outline.head_row),
             readable_end=self.heads.readable_end_of(outline.head_row),
+            usual_lag=self.labels.usual_lag(at),
         )
 
     def shown_rows(self) -> Int64:
@@ -347,7 +348,7 @@ class Windows:
     # -- rows ----------------------------------------------------------------------------------------------------
 
     def _apply_turn(self, at: Int64, rows: CommitRows, now_ms: int) -> None:
-        """Apply at most one row for each ring."""
+        """Apply at most one row for each ring; what is not after the newest commit of its ring changes nothing."""
         newer = rows.order > self.rings.last_order(at)
         empties = rows.tombstone
         if rows.incarnation is not None:
@@ -357,16 +358,15 @@ class Windows:
             told = newer & (rows.incarnation != 0)
             self.labels.incarnation[at[told]] = rows.incarnation[told]
         fresh = newer & ~rows.tombstone
-        commits = Commits(rows.offset[fresh], rows.timestamp_ms[fresh], rows.order[fresh])
-        self.rings.append(at[fresh], commits, now_ms)
-        for i in np.flatnonzero(~newer & ~empties).tolist():
-            place, offset = int(at[i]), int(rows.offset[i])
-            self.rings.insert(place, offset, int(rows.timestamp_ms[i]), int(rows.order[i]), now_ms)
+        at, commits = at[fresh], Commits(rows.offset[fresh], rows.timestamp_ms[fresh], rows.order[fresh])
+        committed_ms = commits.timestamp_ms - self.clock_skew_ms
+        at_least = self.heads.lag_at_least(self.labels.heads_of(at), commits.offset, committed_ms)
+        self.rings.append(at, commits, at_least, now_ms)
 
     def _empty(self, at: Int64) -> None:
         """Forget the windows of these rows; an empty one is of no topic's incarnation."""
         self.rings.clear(at)
-        self.labels.incarnation[at] = 0
+        self.labels.forget_commits(at)
 
     def _is_of_another(self, at: Int64, incarnation: Int64) -> Bool:
         """Which windows are of commits to another incarnation of their topic than this."""
@@ -380,16 +380,24 @@ class Windows:
         anew: Bool = (known != 0) & (incarnation != 0) & (incarnation != known)
         return anew
 
-    def _resolve_lags(self, at: Int64) -> None:
-        """Work out the lags that wait in rows `at`, as far as heads are there for it."""
+    def _measure_lags(self, at: Int64) -> None:
+        """Measure the lags that wait in rows `at`, as far as heads are there for it."""
         at = at[self.labels.head_row[at] != NO_HEAD]
         waiting = self.rings.waiting(at)
         at_ms = waiting.commit_ms - self.clock_skew_ms
         lag = self.heads.lag_of(self.labels.heads_of(waiting.row), waiting.offset, at_ms)
-        known = lag != PENDING_LAG
-        self.rings.set_lag(waiting.take(known), lag[known])
+        known = lag.estimate != PENDING_LAG
+        self.rings.set_lag_at_least(waiting, lag.at_least)
+        self.rings.set_lag(waiting.take(known), lag.estimate[known])
+        self._note_rests(waiting.take(known), lag.at_most[known])
         self.labels.waiting[at] = False
         self.labels.waiting[waiting.row[~known]] = True
+
+    def _note_rests(self, measured: Waiting, at_most: Int64) -> None:
+        """Learn from commits, the older ones of each row first, how close to the end their groups come."""
+        for age in np.unique(measured.age)[::-1]:
+            of_age = measured.is_progress & (measured.age == age)
+            self.labels.note_rests(measured.row[of_age], at_most[of_age])
 
     def _is_known(self, rows: CommitRows) -> Bool:
         """Whether each row's group and topic have windows: a tombstone makes none."""

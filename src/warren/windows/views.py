@@ -42,6 +42,8 @@ class Partitions(Outline):
     """Since when an open transaction keeps that before the end; 0 where none does."""
     readable_end: Int64
     """Behind it lie no records, only marks of transactions; the end where that is not known."""
+    usual_lag: Int64
+    """The lag that the group leaves each time that it has read to the end; 0 where it leaves none, or not yet known."""
 
     def take(self, at: Int64) -> Partitions:
         """Only some of the partitions."""
