@@ -18,6 +18,7 @@ entries = st.lists(
     max_size=INTERVALS,
 )
 heads = st.lists(st.integers(0, 20), max_size=4)
+certain = st.lists(st.integers(0, 6), min_size=INTERVALS, max_size=INTERVALS)
 
 
 @given(
@@ -35,4 +36,20 @@ def test_columns_judge_as_the_model_does(
     assert [Status(status).name for status in verdicts.status.tolist()] == [
         model.judge(entry, ends, now_ms=now_ms, intervals=INTERVALS, allowed_lag=allowed, minimum_complete=minimum)
         for entry, ends in partitions
+    ]
+
+
+@given(st.lists(st.tuples(entries, heads, certain), min_size=1, max_size=5), st.integers(0, 40_000), st.integers(0, 4))
+def test_columns_judge_lags_that_are_partly_certain_as_the_model_does(
+    partitions: list[tuple[list[tuple[int, int, int | None]], list[int], list[int]]], now_ms: int, allowed: int
+) -> None:
+    sure = [at_least[: len(entry)] for entry, _, at_least in partitions]
+    windows = group_windows(
+        [entry for entry, _, _ in partitions], [ends for _, ends, _ in partitions], INTERVALS, certain=sure
+    )
+    verdicts = judge("burrow", windows, Settings(allowed), now_ms=now_ms)
+
+    assert [Status(status).name for status in verdicts.status.tolist()] == [
+        model.judge(entry, ends, now_ms=now_ms, intervals=INTERVALS, allowed_lag=allowed, certain=at_least)
+        for (entry, ends, _), at_least in zip(partitions, sure, strict=True)
     ]

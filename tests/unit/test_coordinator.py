@@ -19,10 +19,6 @@ from warren.notify.events import Turn
 from warren.notify.outbox import Outbox
 from warren.notify.silences import Maintenance, Scope, Silence
 from warren.patterns import GroupFilter, compile_pattern
-from warren.rules.rule import Rule
-from warren.rules.verdict import PartitionInsight
-from warren.windows.labels import Owner
-from warren.windows.rings import Entry
 
 ANY = GroupFilter((), ())
 MINUTE_MS = 60_000
@@ -34,21 +30,9 @@ class FakeVerdict:
     def __init__(self, group: str, status: Status) -> None:
         self.group, self.status, self.total_lag = group, status, 7
         self.partitions: list[Any] = []
-        self.worst: FakePartition | None = None
+        self.worst = None
         self.max_lag = None
         self.complete = 1.0
-
-
-class FakePartition:
-    """As much of a partition's verdict as an event needs."""
-
-    topic, partition, reason, since_ms, current_lag = "orders", 0, "it is so", None, 7
-    owner = Owner("host", "client", "member", "")
-    status, start, end, complete = Status.WARN, None, None, 1.0
-    insight = PartitionInsight(None, None, None, None, None, None, None, None)
-
-    def __init__(self, rule: Rule, entries: list[Entry]) -> None:
-        self.rule, self.entries = rule, entries
 
 
 class FakeCluster:
@@ -59,7 +43,6 @@ class FakeCluster:
 
     def __init__(self) -> None:
         self.groups: dict[str, Status] = {}
-        self.worst: FakePartition | None = None
         self.written_down: list[dict[str, object]] = []
 
     def statuses(self) -> dict[str, Status]:
@@ -72,7 +55,6 @@ class FakeCluster:
         if group not in self.groups:
             return None
         verdict = FakeVerdict(group, self.groups[group])
-        verdict.worst = self.worst
         return verdict
 
 
@@ -305,18 +287,6 @@ def test_before_a_cluster_is_ready_and_judged_nothing_is_told(staged: Callable[.
 
     assert stage.sent() == []
     assert stage.coordinator.incidents.find(Wanted()) == []
-
-
-@pytest.mark.parametrize(("lags", "is_told"), [([None, None], False), ([None, 7], True)])
-def test_a_group_is_not_told_to_fall_behind_by_commits_from_before_the_start_alone(
-    staged: Callable[..., Stage], lags: list[int | None], is_told: bool
-) -> None:
-    stage = staged()
-    entries = [Entry(offset, 0, 0, offset, lag) for offset, lag in enumerate(lags)]
-    stage.cluster.worst = FakePartition(Rule.FALLING_BEHIND, entries)
-    stage.is_now(Status.WARN)
-
-    assert bool(stage.sent()) == is_told
 
 
 # -- silences --------------------------------------------------------------------------------------------------------

@@ -57,7 +57,8 @@ def _windows_of(offsets: np.ndarray) -> Window:
     """Every window over a sequence of commits, one in each column."""
     offset = np.lib.stride_tricks.sliding_window_view(offsets, INTERVALS).T
     nothing = np.zeros_like(offset)
-    return Window(offset=offset, timestamp_ms=nothing, lag=nothing, length=np.full(offset.shape[1], INTERVALS))
+    length = np.full(offset.shape[1], INTERVALS)
+    return Window(offset=offset, timestamp_ms=nothing, lag=nothing, lag_at_least=nothing, length=length)
 
 
 def test_at_every_moment_some_partition_is_busy_and_some_is_calm() -> None:

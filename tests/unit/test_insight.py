@@ -229,6 +229,6 @@ def test_thresholds_are_by_topic() -> None:
     ],
 )
 def test_a_threshold_says_so(rule: Rule, words: str) -> None:
-    entries = [Entry(offset, ms, ms, 0, lag) for offset, ms, lag in parse_window(FALLING)]
+    entries = [Entry(offset, ms, ms, lag, 0) for offset, ms, lag in parse_window(FALLING)]
 
     assert reason(rule, entries, 20, Settings(), 45_000) == words

@@ -22,7 +22,7 @@ T_MS = 1_767_225_600_000
 
 def entries(*offsets: int, lags: tuple[int | None, ...] = ()) -> list[Entry]:
     return [
-        Entry(offset, T_MS + 10_000 * i, T_MS, i, (lags or (7, 12_345, 20))[i % 3]) for i, offset in enumerate(offsets)
+        Entry(offset, T_MS + 10_000 * i, T_MS, (lags or (7, 12_345, 20))[i % 3], 0) for i, offset in enumerate(offsets)
     ]
 
 
@@ -41,6 +41,7 @@ def said() -> list[str]:
         reason(Rule.CAUGHT_UP, entries(10), 0, settings, now_ms),
         reason(Rule.FALLING_BEHIND, entries(10, 20, lags=(None, None, None)), 12_345, settings, now_ms),
         reason(Rule.SILENT, entries(10, 20), 12_345, settings, now_ms),
+        reason(Rule.USUAL_LAG, entries(10, 20), 1, settings, now_ms),
     ]
     odd = {"has_leader": [False], "is_of_another": [True], "held_since_ms": [T_MS], "last_stable": [30]}
     texts += conditions(**odd, newest_offset=[30], head=[40], readable_end=[30], log_start=[12_375])

@@ -10,7 +10,7 @@ from tests.support.rule_windows import group_windows, parse_window
 from warren.model import Status
 from warren.rules.insight import LogFacts
 from warren.rules.rule import Settings
-from warren.rules.rule_sets import judge
+from warren.rules.rule_sets import RULE_SETS, judge
 from warren.rules.verdict import GroupFacts, GroupVerdict, judge_group, shortest_float
 from warren.windows.views import GroupWindows
 
@@ -45,7 +45,7 @@ WORKED = [
 def judged(windows: GroupWindows, now_ms: int) -> GroupVerdict:
     unknown, unknown_rate = np.full(len(windows.head), -1), np.full(len(windows.head), -1.0)
     log = LogFacts(unknown, unknown, unknown, unknown_rate, unknown_rate)
-    return judge_group("g", GroupFacts(windows, log, unknown), Settings(), now_ms=now_ms)
+    return judge_group("g", GroupFacts(windows, log, dict.fromkeys(RULE_SETS, unknown)), Settings(), now_ms=now_ms)
 
 
 @pytest.mark.parametrize(("window", "heads", "now_s", "allowed", "status", "why"), WORKED)

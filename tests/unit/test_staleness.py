@@ -30,13 +30,13 @@ def test_a_group_lies_where_java_would_put_it(group: str, partition: int) -> Non
 
 
 class Cluster:
-    """Two groups that commit every second up to second 60, in an offsets topic of 50 partitions."""
+    """Two groups that commit every 10 s up to second 60, always 1,000 behind, in an offsets topic of 50 partitions."""
 
     def __init__(self) -> None:
         self.state = ClusterState("local", Limits(), Settings(), {"local": "offsets"})
         self._order = 0
-        self.heads(0)
         for second in range(0, 61, 10):
+            self.heads(second - 1)
             self.commits(second)
             self.heads(second + 1)
 

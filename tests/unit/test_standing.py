@@ -26,7 +26,8 @@ STOPPED_MS = START_MS + 200_000
 def cluster(*groups: str, end: int = 100) -> ClusterState:
     """Each group has committed up to 90 of 100 in ten seconds, and is then silent."""
     state = ClusterState("prod", Limits(), Settings(), {"c": "__consumer_offsets"})
-    state.apply_head_rows(head_table({"orders": [95]}, START_MS - 1_000), now_ms=START_MS)
+    for at_ms, seen in ((START_MS - 1_000, 95), (START_MS + 9_000, end)):
+        state.apply_head_rows(head_table({"orders": [seen]}, at_ms), now_ms=at_ms)
     commits = [(group, "orders", 0, 89 + n, START_MS + n * 10_000) for group in groups for n in range(2)]
     state.apply_commit_rows("c", commit_table(*commits), now_ms=START_MS + 11_000)
     state.apply_head_rows(head_table({"orders": [end]}, START_MS + 11_000), now_ms=START_MS + 11_000)

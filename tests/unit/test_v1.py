@@ -454,9 +454,9 @@ def test_a_partition_shows_the_commits_it_is_judged_by(client: TestClient) -> No
     told = get(client, "clusters/local/groups/reporting/topics/orders/partitions/0")
 
     assert told["window"] == [
-        {"offset": 120, "committed_at": iso(5), "observed_at": iso(5), "lag": 30},
-        {"offset": 180, "committed_at": iso(15), "observed_at": iso(15), "lag": 70},
-        {"offset": 220, "committed_at": iso(25), "observed_at": iso(25), "lag": 130},
+        {"offset": 120, "committed_at": iso(5), "observed_at": iso(5), "lag": 30, "lag_at_least": 0},
+        {"offset": 180, "committed_at": iso(15), "observed_at": iso(15), "lag": 70, "lag_at_least": 20},
+        {"offset": 220, "committed_at": iso(25), "observed_at": iso(25), "lag": 130, "lag_at_least": 80},
     ]
 
 

@@ -265,7 +265,7 @@ def test_windows_of_one_commit_can_be_judged() -> None:
     ],
 )
 def test_each_rule_says_why(window: str, heads: str, now_s: int, rule: Rule, words: str) -> None:
-    entries = [Entry(offset, ms, ms, 0, lag) for offset, ms, lag in parse_window(window)]
+    entries = [Entry(offset, ms, ms, lag, 0) for offset, ms, lag in parse_window(window)]
     lag = int(heads) - entries[-1].offset
 
     assert warrens_rule(window, heads, now_s) is rule
@@ -274,7 +274,7 @@ def test_each_rule_says_why(window: str, heads: str, now_s: int, rule: Rule, wor
 
 @pytest.mark.parametrize("rule", [rule for rule in Rule if rule in warren.OWN_RULES or rule.name.startswith("OVER")])
 def test_no_rule_is_without_words_of_its_own(rule: Rule) -> None:
-    entries = [Entry(offset, ms, ms, 0, lag) for offset, ms, lag in parse_window("5@10/9 7@20/9 3@30/8")]
+    entries = [Entry(offset, ms, ms, lag, 0) for offset, ms, lag in parse_window("5@10/9 7@20/9 3@30/8")]
     words = reason(rule, entries, 9, Settings(), 35_000)
 
     assert words != reason(Rule.LAG_FELL, entries, 9, Settings(), 35_000)

@@ -19,7 +19,6 @@ from warren.notify.events import Cause, Event, Turn
 from warren.notify.incidents import Change, Incident, Step, after, changes
 from warren.notify.outbox import Outbox
 from warren.notify.silences import Maintenance, Silence
-from warren.rules.rule import Rule
 from warren.rules.verdict import GroupVerdict
 from warren.serve import bodies
 
@@ -159,8 +158,6 @@ class Coordinator(Periodic):
         verdict = cluster.judge(change.group, now_ms=now_ms) if cluster else None
         if verdict is not None and verdict.status != change.now:
             return  # it has changed since everything was judged: the next evaluation tells
-        if change.turn is Turn.OPENED and verdict is not None and _is_only_backlog(verdict):
-            return
         step = Step(now_ms, change.turn, change.now, _cause(verdict), verdict.total_lag if verdict else 0)
         if incident is None:
             assert cluster is not None
@@ -240,17 +237,6 @@ class Coordinator(Periodic):
             return False
         self.incidents.tell(name, event.incident, told.at_ms)
         return True
-
-
-def _is_only_backlog(verdict: GroupVerdict) -> bool:
-    """Whether a group is said to fall behind by commits alone whose lag nobody has seen: those from before the start.
-
-    Burrow's rules take an unknown lag for one that does not fall.
-    """
-    worst = verdict.worst
-    if worst is None or worst.rule is not Rule.FALLING_BEHIND:
-        return False
-    return all(entry.lag is None for entry in worst.entries)
 
 
 def _asked(terms: Terms, group: str, before_ms: int, now_ms: int) -> Terms:

@@ -1,39 +1,84 @@
-"""Burrow's rules, to the letter: how one partition's window is judged, over many partitions at once.
+"""Burrow's rules: how one partition's window is judged, over many partitions at once.
 
 The order of the questions matters and is Burrow's:
 
-  1  lag now at most the allowed lag                                        OK
+  1  lag now at most the allowed lag, marks of transactions aside           OK
   2  silent for longer than the window spans, and not at the end lately     STOP
   3  went back, and did not reach the old place again                       REWIND
   4  lag was at most the allowed lag somewhere in the window                OK
   5  every commit in the window is of the same offset                       STALL
   6  lag never fell                                                         WARN
   7  otherwise                                                              OK
+
+Burrow measures a lag against the end that it fetched last, so it errs to the consumer's favour, by up to all that came
+in since. Warren estimates it, which may err to both sides, and knows how much of it is certain. Where the two agree
+Warren judges as Burrow does, to the letter. Where they do not:
+
+  1  Marks of transactions are no records, so they are no lag, once the log was looked into.
+  2  Silence counts only where there was something to commit for two usual distances of commits.
+  4  A group is also taken to have caught up if no lag of its window is certain: at every commit it had read what was
+     there a moment before.
+  6  The lags that are certain have never fallen, and none of them is at most the allowed lag, as in Burrow. Or the
+     estimates have never fallen over a whole window, and what they show is a rise: a lag that is certain is above the
+     first estimate, or each estimate is above the one before. A consumer that falls behind is found by the second half,
+     long before it is as far behind as two observations are apart; one that keeps up with pulses by neither.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from warren.rules.rule import Rule, Settings, any_entry, filled, first_yes, last_entry
+from warren.rules.rule import (
+    Rule,
+    Settings,
+    UnreadSince,
+    any_entry,
+    filled,
+    first_yes,
+    is_behind,
+    known_lags,
+    last_entry,
+)
 from warren.windows.columns import UNKNOWN, Bool, Int64
+from warren.windows.heads import IN_FLIGHT_MS
 from warren.windows.rings import Window
 from warren.windows.views import Partitions
 
+PATIENCE_MS = 60_000
+"""Most consumers commit at least once a minute."""
 
-def rules(of: Partitions, settings: Settings, *, now_ms: int | Int64) -> NDArray[np.int8]:
+ENOUGH_LAGS = 3
+"""So many estimates show a rise, and fewer do not."""
+
+
+def rules(
+    of: Partitions, settings: Settings, *, now_ms: int | Int64, unread_since: UnreadSince, clock_skew_ms: int
+) -> NDArray[np.int8]:
     """The rule that decides each partition; the ones before 2 have been asked."""
     window, allowed = of.window, settings.allowed_lag
     now_ms = now_ms // 1000 * 1000  # Burrow's clock has whole seconds
+    stopped = is_stopped(window, of.lowest_head, now_ms)
+    if len(at := np.flatnonzero(stopped)):  # few, as a rule: to look up since when records are unread takes time
+        moment_ms = now_ms if isinstance(now_ms, int) else now_ms[at]
+        stopped[at] = ~had_no_time(window.take(at), unread_since(at), moment_ms, clock_skew_ms)
     questions = [
-        (Rule.STOPPED, is_stopped(window, of.lowest_head, now_ms)),
+        (Rule.ONLY_MARKS, of.newest_offset + allowed >= of.readable_end),
+        (Rule.STOPPED, stopped),
         (Rule.REWOUND, is_rewound(window)),
         (Rule.CAUGHT_UP_LATELY, was_caught_up(window, allowed)),
+        (Rule.KEEPS_UP, ~is_behind(window, allowed)),
         (Rule.STALLED, is_stalled(window)),
-        (Rule.FALLING_BEHIND, lag_never_fell(window)),
+        (Rule.FALLING_BEHIND, falls_behind(window, allowed)),
     ]
     return first_yes(questions, otherwise=Rule.LAG_FELL)
+
+
+def first_too_many(of: Partitions, settings: Settings) -> Int64:
+    """The offset whose record makes the lag of each partition larger than allowed."""
+    return last_entry(of.window.offset, of.window) + settings.allowed_lag
 
 
 def is_stopped(window: Window, lowest_head: Int64, now_ms: int | Int64) -> Bool:
@@ -42,6 +87,22 @@ def is_stopped(window: Window, lowest_head: Int64, now_ms: int | Int64) -> Bool:
     was_at_end: Bool = (lowest_head != UNKNOWN) & (lowest_head <= last_entry(window.offset, window))
     silent: Bool = np.greater(now_ms - last_ms, last_ms - first_ms)
     return silent & ~was_at_end
+
+
+def had_no_time(window: Window, unread_since_ms: Int64, now_ms: int | Int64, clock_skew_ms: int) -> Bool:
+    """Whether there was something to commit for no longer than two usual distances of commits.
+
+    Burrow asks whether a consumer was at the end lately, as far back as it remembers ends. That is not far enough where
+    commits are further apart than that, nor after a start. A single commit says nothing about distances; unless there
+    was something to commit at its time it is given a minute.
+    """
+    last_ms = last_entry(window.timestamp_ms, window)
+    distance_ms = (last_ms - window.timestamp_ms[0]) // np.maximum(window.length - 1, 1)
+    is_after = unread_since_ms + clock_skew_ms > last_ms - IN_FLIGHT_MS
+    due_ms = np.where(window.length > 1, 2 * distance_ms, np.where(is_after, PATIENCE_MS, 0))
+    work_ms = np.maximum(unread_since_ms, last_ms - clock_skew_ms)
+    no_time: Bool = (unread_since_ms > 0) & (now_ms - work_ms <= due_ms)
+    return no_time
 
 
 def is_rewound(window: Window) -> Bool:
@@ -56,10 +117,9 @@ def is_rewound(window: Window) -> Bool:
     return any_entry(back) & ~any_entry(later & (window.offset >= before))
 
 
-def was_caught_up(window: Window, allowed_lag: int) -> Bool:
+def was_caught_up(window: Window, allowed_lag: int | Int64) -> Bool:
     """Rule 4: some known lag in the window is at most the allowed lag."""
-    known = filled(window) & (window.lag >= 0)
-    return any_entry(known & (window.lag <= allowed_lag))
+    return any_entry(known_lags(window) & (window.lag <= allowed_lag))
 
 
 def is_stalled(window: Window) -> Bool:
@@ -67,11 +127,39 @@ def is_stalled(window: Window) -> Bool:
     return ~any_entry((window.offset != window.offset[0]) & filled(window))
 
 
-def lag_never_fell(window: Window) -> Bool:
-    """Rule 6: no known lag is smaller than the known lag before it (true if there is none or one)."""
-    fell = np.zeros(window.lag.shape[1], np.bool_)
-    before = np.zeros(window.lag.shape[1], np.int64)
-    for lag, known in zip(window.lag, filled(window) & (window.lag >= 0), strict=True):
-        fell |= known & (lag < before)
-        before = np.where(known, lag, before)
+def falls_behind(window: Window, allowed_lag: int) -> Bool:
+    """Rule 6: the lag never fell, as far as it is certain or over a whole window of estimates that rise."""
+    entries, known = filled(window), known_lags(window)
+    always_behind = ~any_entry(entries & (window.lag_at_least <= allowed_lag))
+    certainly: Bool = always_behind & _never_falls(window.lag_at_least, entries)
+    whole = (window.length == len(window.lag)) & (known.sum(axis=0) >= ENOUGH_LAGS)
+    estimated = whole & _never_falls(window.lag, known)
+    rising: Bool = estimated & (_exceeds_first(window, known) | _always_rises(window.lag, known))
+    return certainly | rising
+
+
+def _never_falls(lags: NDArray[np.integer[Any]], entries: Bool) -> Bool:
+    """Whether no lag is smaller than the one before it, of those that are marked (true if there is none or one)."""
+    fell = np.zeros(lags.shape[1], np.bool_)
+    before = np.zeros(lags.shape[1], np.int64)
+    for lag, marked in zip(lags, entries, strict=True):
+        fell |= marked & (lag < before)
+        before = np.where(marked, lag, before)
     return ~fell
+
+
+def _always_rises(lags: Int64, entries: Bool) -> Bool:
+    """Whether each lag is larger than the one before it, of those that are marked."""
+    rises = np.ones(lags.shape[1], np.bool_)
+    before = np.full(lags.shape[1], UNKNOWN, np.int64)
+    for lag, marked in zip(lags, entries, strict=True):
+        rises &= ~marked | (lag > before)
+        before = np.where(marked, lag, before)
+    return rises
+
+
+def _exceeds_first(window: Window, known: Bool) -> Bool:
+    """Whether some lag is certainly above the first estimate of the window."""
+    first = window.lag[known.argmax(axis=0), np.arange(window.lag.shape[1])]
+    exceeds: Bool = np.where(filled(window), window.lag_at_least, 0).max(axis=0) > first
+    return exceeds

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warren.model import Status
-from warren.rules import warren
 from warren.rules.insight import NO_LIMIT
 from warren.rules.policy import Policy
 from warren.rules.reasons import reason
@@ -148,12 +147,13 @@ def _judge_chunk(windows: Windows, at: Int64, settings: Settings, policy: RowPol
 def _rules(
     windows: Windows, of: Partitions, rule_set: str, settings: Settings, now_ms: int | Int64
 ) -> NDArray[np.int8]:
-    since_ms = np.zeros(0, np.int64)
-    if rule_set == "warren":
-        since_ms = windows.heads.history.passed_since(of.head_row, warren.first_too_many(of, settings))
-    return RULE_SETS[rule_set](
-        of, settings, now_ms=now_ms, unread_since_ms=since_ms, clock_skew_ms=windows.clock_skew_ms
-    )
+    rules, first_too_many = RULE_SETS[rule_set]
+    too_many = first_too_many(of, settings)
+
+    def unread_since(at: Int64) -> Int64:
+        return windows.heads.history.passed_since(of.head_row[at], too_many[at])
+
+    return rules(of, settings, now_ms=now_ms, unread_since=unread_since, clock_skew_ms=windows.clock_skew_ms)
 
 
 def ages_s(windows: Windows, evaluation: Evaluation) -> Float64:

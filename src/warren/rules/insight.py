@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from warren.model import Status
-from warren.rules.rule import Rule, Verdicts, last_entry, status_of
-from warren.rules.warren import known_lags, records_read, span_ms, usual_distance_ms
+from warren.rules.rule import Rule, Verdicts, known_lags, last_entry, status_of
+from warren.rules.warren import records_read, span_ms, usual_distance_ms
 from warren.windows.columns import UNKNOWN, Bool, Int64
 from warren.windows.head_history import Float64
 from warren.windows.rings import Window

@@ -27,8 +27,8 @@ def reason(rule: Rule, entries: list[Entry], lag: int, settings: Settings, now_m
             return f"no commit for {silent_s:,} s, window spans {span_s:,.0f} s, lag {lag:,}"
         case Rule.REWOUND:
             return _rewind_reason(entries)
-        case Rule.CAUGHT_UP_LATELY:
-            return f"lag {lag:,}, but caught up within the last {len(entries)} commits"
+        case Rule.CAUGHT_UP_LATELY | Rule.KEEPS_UP:
+            return f"lag {lag:,}, but {_KEPT_UP[rule].format(len(entries))}"
         case Rule.STALLED:
             return f"the last {len(entries)} commits are all of offset {last.offset:,}, lag {lag:,}"
         case Rule.FALLING_BEHIND:
@@ -39,6 +39,12 @@ def reason(rule: Rule, entries: list[Entry], lag: int, settings: Settings, now_m
             return warren.reason(rule, entries, lag, now_ms)
         case _:
             return f"lag {lag:,}, and it fell within the last {len(entries)} commits"
+
+
+_KEPT_UP = {
+    Rule.CAUGHT_UP_LATELY: "caught up within the last {} commits",
+    Rule.KEEPS_UP: "each of the last {} commits reached the end observed before it",
+}
 
 
 def _rewind_reason(entries: list[Entry]) -> str:

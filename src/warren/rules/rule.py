@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -12,6 +13,9 @@ from warren.model import Status
 from warren.windows.columns import UNKNOWN, Bool, Int64
 from warren.windows.rings import Window
 from warren.windows.views import Outline
+
+UnreadSince = Callable[[Int64], Int64]
+"""Since when, by our clock, more is unread than allowed, of the partitions at some places; not above 0 if not known."""
 
 
 class Settings(NamedTuple):
@@ -56,6 +60,10 @@ class Rule(IntEnum):
     ONLY_MARKS = 18
     OPEN_TRANSACTION = 19
     HANGING_TRANSACTION = 20
+    # asked by both rule sets
+    KEEPS_UP = 21
+    # asked by the rule set `warren` only
+    USUAL_LAG = 22
 
 
 STATUS_OF_RULE = {
@@ -87,6 +95,11 @@ def rules_without_window(of: Outline, settings: Settings, intervals: int) -> NDA
         (Rule.CAUGHT_UP, of.current_lag <= settings.allowed_lag),
     ]
     return first_yes(questions, otherwise=UNDECIDED)
+
+
+def is_behind(window: Window, allowed_lag: int | Int64) -> Bool:
+    """Whether it is certain that some commit was made behind the end, by more than the allowed lag."""
+    return any_entry(filled(window) & (window.lag_at_least > allowed_lag))
 
 
 def share_complete(of: Outline, intervals: int) -> NDArray[np.float32]:
@@ -121,3 +134,9 @@ def last_entry(column: Int64, window: Window) -> Int64:
     """The newest entry of each window (padding where there is none)."""
     last: Int64 = column[np.maximum(window.length - 1, 0), np.arange(column.shape[1])]
     return last
+
+
+def known_lags(window: Window) -> Bool:
+    """Which entries have a known lag."""
+    known: Bool = filled(window) & (window.lag >= 0)
+    return known

@@ -1,10 +1,11 @@
 """Warren's own rules: Burrow's questions, asked so that fewer answers are wrong.
 
-  1  lag now at most the allowed lag                                                      OK
+  1  lag now at most the allowed lag, or the one that the group always leaves             OK
   2  silent for several times the usual distance of commits, while there was work         STOP
   3  the newest commit is below the highest of the window                                 REWIND
   4  fewer than three commits, or than three of them with a known lag                     OK
-  5  every commit is of the same offset, and none of them was made at the end             STALL
+  5  at every commit all was read that was there a moment before                          OK
+     every commit is of the same offset, and none of them was made at the end             STALL
   6  the lag climbs, and is more than the group reads between two commits                 WARN
   7  otherwise                                                                            OK
 
@@ -23,6 +24,8 @@ What differs from Burrow, by the numbers of its known defects:
   D35  the allowed lag is allowed in "was at the end lately", too.
 
 A lag that stays as it is is WARN in Burrow and OK here: the group keeps up. A high one is for thresholds to say.
+A client that commits the last record it processed instead of the next one is always 1 behind. Such a lag, which a group
+leaves each time that it has read to the end, is allowed (`Labels.note_rests`).
 """
 
 from __future__ import annotations
@@ -33,9 +36,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warren.rules.burrow import is_stalled, was_caught_up
-from warren.rules.rule import Rule, Settings, filled, first_yes, last_entry
+from warren.rules.rule import Rule, Settings, UnreadSince, filled, first_yes, is_behind, known_lags, last_entry
 from warren.windows.columns import UNKNOWN, Bool, Int64
 from warren.windows.head_history import Float64
+from warren.windows.labels import LAST_RECORD
 from warren.windows.rings import Entry, Window
 from warren.windows.views import Partitions
 
@@ -62,27 +66,30 @@ MOST_RECORDS = float(1 << 62)
 
 
 def rules(
-    of: Partitions, settings: Settings, *, now_ms: int | Int64, unread_since_ms: Int64, clock_skew_ms: int
+    of: Partitions, settings: Settings, *, now_ms: int | Int64, unread_since: UnreadSince, clock_skew_ms: int
 ) -> NDArray[np.int8]:
     """The rule that decides each partition; the ones before 2 have been asked.
 
-    `unread_since_ms`: since when, by our clock, more is unread than allowed, as `HeadHistory.passed_since` tells of
-    `first_too_many`; not above 0 where that is not known. `clock_skew_ms`: the brokers' clock less ours.
+    `unread_since` is what `HeadHistory.passed_since` tells of `first_too_many`; `clock_skew_ms` the brokers' clock less
+    ours.
     """
-    window, allowed = of.window, settings.allowed_lag
+    unread_since_ms = unread_since(np.arange(len(of.head)))
+    window, allowed = of.window, allowed_lag(of, settings)
     distance_ms = usual_distance_ms(window)
     silent_ms = silence_ms(window, unread_since_ms, now_ms, clock_skew_ms)
     excused = (unread_since_ms <= 0) & was_at_end_lately(of, allowed)
     much = np.maximum(read_in_one_go(window, distance_ms), allowed)
     held, hangs = is_held(of, allowed), now_ms - of.held_since_ms > LONGEST_TRANSACTION_MS
     questions = [
-        (Rule.ONLY_MARKS, of.newest_offset + allowed >= of.readable_end),
+        (Rule.ONLY_MARKS, of.newest_offset + settings.allowed_lag >= of.readable_end),
+        (Rule.USUAL_LAG, of.current_lag <= allowed),
         (Rule.HANGING_TRANSACTION, held & hangs),
         (Rule.OPEN_TRANSACTION, held),
         (Rule.SILENT, (silent_ms > longest_usual_silence_ms(window, distance_ms)) & ~excused),
         (Rule.WENT_BACK, has_gone_back(window)),
         (Rule.TOO_FEW_COMMITS, window.length < ENOUGH_COMMITS),
         (Rule.UNKNOWN_LAG, known_lags(window).sum(axis=0) < ENOUGH_COMMITS),
+        (Rule.KEEPS_UP, ~is_behind(window, allowed)),
         (Rule.STALLED, is_stalled(window) & ~was_caught_up(window, allowed)),
         (Rule.CLIMBING, lag_climbs(window) & (last_known_lag(window) > much)),
         (Rule.CAUGHT_UP_LATELY, was_caught_up(window, allowed)),
@@ -90,19 +97,24 @@ def rules(
     return first_yes(questions, otherwise=Rule.NOT_CLIMBING)
 
 
-def is_held(of: Partitions, allowed_lag: int) -> Bool:
+def allowed_lag(of: Partitions, settings: Settings) -> Int64:
+    """What is allowed by the settings, or more where the group leaves some each time that it has read to the end."""
+    return np.maximum(of.usual_lag, settings.allowed_lag)
+
+
+def is_held(of: Partitions, allowed: Int64) -> Bool:
     """Whether all is read that readers of committed records get: an open transaction keeps the rest from them.
 
     Who has committed beyond it reads uncommitted records, too, and is not held.
     """
     unread = of.last_stable - of.newest_offset
-    held: Bool = (of.held_since_ms > 0) & (of.last_stable != UNKNOWN) & (unread >= 0) & (unread <= allowed_lag)
+    held: Bool = (of.held_since_ms > 0) & (of.last_stable != UNKNOWN) & (unread >= 0) & (unread <= allowed)
     return held
 
 
 def first_too_many(of: Partitions, settings: Settings) -> Int64:
     """The offset whose record makes the lag of each partition larger than allowed."""
-    return last_entry(of.window.offset, of.window) + settings.allowed_lag
+    return last_entry(of.window.offset, of.window) + allowed_lag(of, settings)
 
 
 def silence_ms(window: Window, unread_since_ms: Int64, now_ms: int | Int64, clock_skew_ms: int) -> Int64:
@@ -129,10 +141,10 @@ def usual_distance_ms(window: Window) -> Int64:
     return np.where(window.length < 2, 0, median)
 
 
-def was_at_end_lately(of: Partitions, allowed_lag: int) -> Bool:
+def was_at_end_lately(of: Partitions, allowed: Int64) -> Bool:
     """Whether some remembered end is at most the allowed lag above the last commit."""
     last = last_entry(of.window.offset, of.window)
-    at_end: Bool = (of.lowest_head != UNKNOWN) & (of.lowest_head <= last + allowed_lag)
+    at_end: Bool = (of.lowest_head != UNKNOWN) & (of.lowest_head <= last + allowed)
     return at_end
 
 
@@ -141,12 +153,6 @@ def has_gone_back(window: Window) -> Bool:
     highest = np.where(filled(window), window.offset, 0).max(axis=0)
     gone_back: Bool = highest > last_entry(window.offset, window)
     return gone_back
-
-
-def known_lags(window: Window) -> Bool:
-    """Which entries have a known lag."""
-    known: Bool = filled(window) & (window.lag >= 0)
-    return known
 
 
 def last_known_lag(window: Window) -> Int64:
@@ -203,6 +209,7 @@ OWN_RULES = frozenset(
         Rule.ONLY_MARKS,
         Rule.OPEN_TRANSACTION,
         Rule.HANGING_TRANSACTION,
+        Rule.USUAL_LAG,
     }
 )
 """The rules that only this rule set has."""
@@ -224,6 +231,10 @@ def reason(rule: Rule, entries: list[Entry], lag: int, now_ms: int) -> str:
             return f"lag {lag:,}, but known at only {len(lags)} of {len(entries)} commits, too few to tell a trend"
         case Rule.ONLY_MARKS:
             return f"the {lag:,} offsets up to the end are marks of transactions, all records are read"
+        case Rule.USUAL_LAG if lag == LAST_RECORD:
+            return f"always {lag} behind: this client commits the last record it processed"
+        case Rule.USUAL_LAG:
+            return f"always {lag} behind: the group leaves this lag each time it reads to the end"
         case Rule.OPEN_TRANSACTION:
             return f"lag {lag:,}, but an open transaction keeps it from readers of committed records; the rest is read"
         case Rule.HANGING_TRANSACTION:

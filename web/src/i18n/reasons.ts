@@ -18,6 +18,18 @@ const REASONS: Pair[] = [
     "오프셋이 $1에서 $2(으)로 되돌아갔고 아직 그 지점에 다시 이르지 못했습니다",
   ],
   [`lag ${N}, but caught up within the last ${N} commits`, "지연 $1건이지만 최근 커밋 $2개 안에 모두 따라잡은 적이 있습니다"],
+  [
+    `lag ${N}, but each of the last ${N} commits reached the end observed before it`,
+    "지연 $1건이지만 최근 커밋 $2개는 각각 그 직전에 관측된 끝까지 읽은 뒤에 이루어졌습니다",
+  ],
+  [
+    `always ${N} behind: this client commits the last record it processed`,
+    "항상 $1건 뒤에 있습니다: 이 클라이언트는 마지막으로 처리한 레코드의 오프셋을 커밋합니다",
+  ],
+  [
+    `always ${N} behind: the group leaves this lag each time it reads to the end`,
+    "항상 $1건 뒤에 있습니다: 이 그룹은 끝까지 읽을 때마다 이만큼을 남깁니다",
+  ],
   [`the last ${N} commits are all of offset ${N}, lag ${N}`, "최근 커밋 $1개가 모두 오프셋 $2이며 지연은 $3건입니다"],
   [
     `lag ${N}, and no earlier lag is known to compare it with`,

@@ -366,6 +366,7 @@ def entry(one: Entry) -> models.WindowEntry:
         "committed_at": time_or_null(one.timestamp_ms),
         "observed_at": time(one.observed_ms),
         "lag": one.lag,
+        "lag_at_least": one.lag_at_least,
     }
 
 

@@ -337,7 +337,10 @@ class WindowEntry(TypedDict):
     offset: int
     committed_at: Annotated[Time | None, says("By the brokers' clock; null if it is not a date.")]
     observed_at: Annotated[Time, says("When Warren saw it.")]
-    lag: Annotated[int | None, says("At the moment of the commit; null if it cannot be told, or not yet.")]
+    lag: Annotated[
+        int | None, says("At the moment of the commit, estimated between two observations; null if not known (yet).")
+    ]
+    lag_at_least: Annotated[int, says("Records that arrived a second or more before the commit and were not read.")]
 
 
 class PartitionWindow(Judged, Partition):
