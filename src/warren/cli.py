@@ -140,6 +140,20 @@ def config_reference() -> None:
     typer.echo(reference(), nl=False)
 
 
+@config_commands.command("init")
+def config_init(
+    directory: Annotated[Path, typer.Argument(help="Directory to write warren.toml to.")] = Path(),
+    *,
+    bootstrap: Annotated[str, typer.Option(help="Brokers to ask first, separated by commas.")] = "localhost:9092",
+    cluster: Annotated[str, typer.Option(help="Name of the cluster.")] = "local",
+) -> None:
+    """Write a configuration to start from, with the recommended rule set."""
+    from warren.config.starter import write_starter
+
+    path = write_starter(directory, bootstrap.split(","), cluster)
+    typer.echo(f"{path} written. Start Warren with: warren run --config-dir {directory}")
+
+
 @cli.command()
 def pack(
     file: Annotated[Path, typer.Argument(help="The file to write, such as warren-environment.tar.gz.")],

@@ -287,6 +287,7 @@ def test_a_broker_alone_is_enough() -> None:
     assert list(config.cluster) == ["local"]
     assert config.consumer["local"].servers == ["127.0.0.1:9092"]
     assert config.general.pidfile == ""
+    assert [section.use for section in config.rules.values()] == ["warren"]
 
 
 # -- files that users of Burrow have ---------------------------------------------------------------------------------

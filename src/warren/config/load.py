@@ -62,12 +62,13 @@ def parse(values: dict[str, Any], origin: str) -> Config:
 
 
 def for_bootstrap(bootstrap: str, http: str) -> Config:
-    """The configuration without a file: one cluster called `local`, and Burrow's defaults."""
+    """The configuration without a file: one cluster called `local`, Burrow's defaults, and Warren's own rules."""
     values = {
         "general": {"pidfile": ""},
         "httpserver": {"default": {"address": http}},
         "cluster": {"local": {"servers": bootstrap.split(",")}},
         "consumer": {"local": {"cluster": "local"}},
+        "rules": {"recommended": {"use": "warren"}},
     }
     return parse(values, COMMAND_LINE)
 
