@@ -56,9 +56,9 @@ class Labels(Table):
     """Since when that is said."""
     incarnation: Int32
     """Stands for the id of the topic that its newest commits were made to, 0 if that was never told."""
-    rest_lag: NDArray[np.uint8]
+    rest_lag: NDArray[np.int8]
     """The lag that is left when the group has read what it reads, see `note_rests`."""
-    rests: NDArray[np.uint8]
+    rests: NDArray[np.int8]
     """How many commits speak for `rest_lag`."""
 
     def __init__(self) -> None:
@@ -71,8 +71,8 @@ class Labels(Table):
                 "status": np.int8,
                 "since_s": np.uint32,
                 "incarnation": np.int32,
-                "rest_lag": np.uint8,
-                "rests": np.uint8,
+                "rest_lag": np.int8,
+                "rests": np.int8,
             }
         )
 
@@ -97,7 +97,7 @@ class Labels(Table):
         The closest counts. One that was not reached again by as many commits as spoke for it is given up.
         """
         small = lag <= LARGEST_REST_LAG
-        rows, lag = rows[small], lag[small].astype(np.uint8)
+        rows, lag = rows[small], lag[small].astype(np.int8)
         known, times = self.rest_lag[rows], self.rests[rows]
         closer, same = (lag < known) | (times == 0), lag == known
         times = np.where(same, np.minimum(times + 1, MOST_RESTS), times - ~closer)

@@ -31,8 +31,8 @@ ROW_KINDS = {
     "status": np.int8,
     "since_s": np.uint32,
     "incarnation": np.int32,
-    "rest_lag": np.uint8,
-    "rests": np.uint8,
+    "rest_lag": np.int8,
+    "rests": np.int8,
 }
 """A row's number, the state of its ring, and the labels that cannot be told from anything else."""
 RING_STATE = ("newest", "count", "newest_order")
@@ -149,7 +149,7 @@ def _column(batch: pa.RecordBatch, kind: str, slot: int | None = None) -> NDArra
     """One column; zeros where what was written down did not have its kind yet."""
     name = kind if slot is None else f"{kind}_{slot}"
     if kind in NEW_COLUMNS and name not in batch.schema.names:
-        return np.zeros(batch.num_rows, np.uint8)
+        return np.zeros(batch.num_rows, np.int8)
     column = batch.column(name)
     if kind in NEW_COLUMNS and column.null_count:  # of several files some have it
         column = column.fill_null(0)
