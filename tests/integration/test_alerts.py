@@ -118,9 +118,15 @@ def hook(broker: Broker, start_warren: StartWarren, tmp_path_factory: pytest.Tem
     assert SECRET not in log
 
 
+def stop(kafka: Cluster, group: str, topic: str) -> None:
+    """Commit twice, and no more: a group is given a minute after its first commit."""
+    for offset in (3, 4):
+        kafka.commit(group, topic, offset)
+
+
 def test_an_incident_is_told_with_burrows_template_and_so_is_its_end(hook: Hook, kafka: Cluster, topic: str) -> None:
     group = unique("alerts-stopped")
-    kafka.commit(group, topic, 4)
+    stop(kafka, group, topic)
     eventually(lambda: hook.of(group))
     kafka.commit(group, topic, 10)
     eventually_equal(lambda: hook.of(group)[-1][0], "/close")
@@ -135,7 +141,7 @@ def test_a_group_that_is_denied_is_not_told(hook: Hook, kafka: Cluster, topic: s
     quiet = unique("alerts-quiet")
     loud = unique_beside(quiet, "alerts-loud")
     for group in (quiet, loud):
-        kafka.commit(group, topic, 4)
+        stop(kafka, group, topic)
     eventually(lambda: hook.of(loud))
 
     assert hook.of(quiet) == []
@@ -146,7 +152,7 @@ def test_a_receiver_that_refuses_is_asked_again_until_it_takes_the_message(
 ) -> None:
     group, refusals = unique("alerts-refused"), 2
     hook.refuses = lambda of, key: of == group and hook.refused[of] < refusals
-    kafka.commit(group, topic, 4)
+    stop(kafka, group, topic)
     eventually(lambda: hook.of(group))
 
     assert hook.refused[group] == refusals
@@ -158,11 +164,12 @@ MOST_REFUSALS = 3
 
 
 def stop_a_thousand_groups(broker: Broker, offsets_topic: str, topic: str) -> None:
-    """Each commits once, and then no more."""
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 50})
-    value = encode_offset_commit(OffsetCommit(4, -1, "", int(time.time() * 1000), -1, None), 3)
-    for number in range(GROUPS):
-        producer.produce(offsets_topic, key=encode_offset_key(f"alerts-{number}", topic, 0), value=value)
+    """Each commits twice within a second, and then no more."""
+    producer, now_ms = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 50}), int(time.time() * 1000)
+    for offset, committed_ms in ((3, now_ms - 1_000), (4, now_ms)):
+        value = encode_offset_commit(OffsetCommit(offset, -1, "", committed_ms, -1, None), 3)
+        for number in range(GROUPS):
+            producer.produce(offsets_topic, key=encode_offset_key(f"alerts-{number}", topic, 0), value=value)
     assert producer.flush(30) == 0
 
 
