@@ -118,7 +118,9 @@ def sample(warren: Warren, prefix: str) -> Iterator[Sample]:
         for rule_set in RULE_SETS:
             told = warren.get(f"/api/v1/clusters/{cluster}/groups?name={prefix}&limit=1000&rules={rule_set}")
             groups = told.get("groups", ())
-            statuses = {one["group"]: one["status"] for one in groups}
+            statuses = {
+                one["group"]: one["status"] for one in groups if one["status"]
+            }  # its topic may not be known yet
             reasons = {one["group"]: one["cause"]["reason"] for one in groups if one["cause"]}
             yield Sample(time.monotonic(), cluster, rule_set, statuses, reasons)
 
