@@ -551,3 +551,17 @@ def test_a_spool_of_another_format_is_kept_and_those_after_it_are_taken_in(site:
     assert site.orders() == list(range(site.order))
     assert not foreign.exists()
     assert foreign.with_suffix(".unreadable").read_bytes() == (FORMATS / "history-spool-v1.spool").read_bytes()
+
+
+def test_a_history_that_an_older_warren_began_can_be_replayed_as_a_whole(site: Site) -> None:
+    """Its keyframes lack columns that ours have."""
+    site.run(20, offset_of=slow)
+    site.crash()
+    [spool] = spool_files(site.history._directory("c"))
+    shutil.copy(FORMATS / "history-spool-v2.spool", spool.with_name("1-0.spool"))
+    site.start()
+    reader = site.reader()
+    told = replayed_verdicts(reader, Request(reader.checked(Span("c", 0, EVER_MS)))).to_pylist()
+
+    assert {"lag_0", "low_order_0", "lag_at_least_0"} <= set(reader.frame("windows", "c").columns)
+    assert {"audit", "billing", *GROUPS} <= {row["group"] for row in told}

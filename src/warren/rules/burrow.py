@@ -10,18 +10,17 @@ The order of the questions matters and is Burrow's:
   6  lag never fell                                                         WARN
   7  otherwise                                                              OK
 
-Burrow measures a lag against the end that it fetched last, so it errs to the consumer's favour, by up to all that came
-in since. Warren estimates it, which may err to both sides, and knows how much of it is certain. Where the two agree
-Warren judges as Burrow does, to the letter. Where they do not:
+Burrow measures a lag against the last end that it fetched, so its lags are too small by what arrived since. Warren
+estimates the lag at the moment of the commit, which can err both ways, and keeps the part that is certain. Where
+estimate and certain part agree, Warren judges exactly as Burrow does. Otherwise:
 
-  1  Marks of transactions are no records, so they are no lag, once the log was looked into.
-  2  Silence counts only where there was something to commit for two usual distances of commits.
-  4  A group is also taken to have caught up if no lag of its window is certain: at every commit it had read what was
-     there a moment before.
-  6  The lags that are certain have never fallen, and none of them is at most the allowed lag, as in Burrow. Or the
-     estimates have never fallen over a whole window, and what they show is a rise: a lag that is certain is above the
-     first estimate, or each estimate is above the one before. A consumer that falls behind is found by the second half,
-     long before it is as far behind as two observations are apart; one that keeps up with pulses by neither.
+  1  Transaction markers are no lag, once Warren has looked into the log.
+  2  Silence counts only if there was something to commit for two usual distances of commits.
+  4  A group also counts as caught up if no lag of its window is certain: each commit reached the end observed before it.
+  6  The certain lags never fell and all exceed the allowed lag, as in Burrow. Or the estimates never fell over a full
+     window and show a rise: a certain lag exceeds the first estimate, or each estimate exceeds the one before. The
+     second half finds a consumer that falls behind long before its lag spans two observations. Neither half takes a
+     consumer that keeps up with batches for one that falls behind.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def rules(
     window, allowed = of.window, settings.allowed_lag
     now_ms = now_ms // 1000 * 1000  # Burrow's clock has whole seconds
     stopped = is_stopped(window, of.lowest_head, now_ms)
-    if len(at := np.flatnonzero(stopped)):  # few, as a rule: to look up since when records are unread takes time
+    if len(at := np.flatnonzero(stopped)):  # usually few, and looking up since when records are unread takes time
         moment_ms = now_ms if isinstance(now_ms, int) else now_ms[at]
         stopped[at] = ~had_no_time(window.take(at), unread_since(at), moment_ms, clock_skew_ms)
     questions = [
@@ -92,9 +91,9 @@ def is_stopped(window: Window, lowest_head: Int64, now_ms: int | Int64) -> Bool:
 def had_no_time(window: Window, unread_since_ms: Int64, now_ms: int | Int64, clock_skew_ms: int) -> Bool:
     """Whether there was something to commit for no longer than two usual distances of commits.
 
-    Burrow asks whether a consumer was at the end lately, as far back as it remembers ends. That is not far enough where
-    commits are further apart than that, nor after a start. A single commit says nothing about distances; unless there
-    was something to commit at its time it is given a minute.
+    Burrow excuses a consumer that was at a remembered end. Ends are not remembered far enough back where commits are
+    further apart, nor after a start. A single commit says nothing about distances, so it gets a minute, unless there
+    was already more to read when it was made.
     """
     last_ms = last_entry(window.timestamp_ms, window)
     distance_ms = (last_ms - window.timestamp_ms[0]) // np.maximum(window.length - 1, 1)
