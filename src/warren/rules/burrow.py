@@ -16,7 +16,7 @@ estimate and certain part agree, Warren judges exactly as Burrow does. Otherwise
 
   1  Transaction markers are no lag, once Warren has looked into the log.
   2  Silence counts only if there was something to commit for two usual distances of commits.
-  4  A group also counts as caught up if no lag of its window is certain: each commit reached the end observed before it.
+  4  A group also counts as caught up if no lag of its window is certain: each commit reached the end observed before.
   6  The certain lags never fell and all exceed the allowed lag, as in Burrow. Or the estimates never fell over a full
      window and show a rise: a certain lag exceeds the first estimate, or each estimate exceeds the one before. The
      second half finds a consumer that falls behind long before its lag spans two observations. Neither half takes a
