@@ -173,7 +173,7 @@ def test_after_a_start_from_nothing_a_replay_knows_what_was_committed_long_befor
     site.start(patient)  # without a snapshot, so everything is read again
     site.state.apply_commit_rows("kafka", commit_table(*rows), now_ms=site.clock.now_ms)
     from_ms = site.clock.now_ms
-    for _ in range(10):
+    for _ in range(15):  # a group with one commit is given a minute
         site.clock.now_ms += 5_000
         site.ends = {topic: [end + 100 for end in ends] for topic, ends in site.ends.items()}
         site.state.apply_head_rows(head_table(site.ends, site.clock.now_ms), now_ms=site.clock.now_ms)
