@@ -26,7 +26,7 @@ log = structlog.get_logger()
 
 VERSION = 5
 READABLE = (3, 4, 5)
-"""Version 4 adds what was seen in places that are looked at, version 5 what is certain of lags."""
+"""Version 4 adds the last poll of each offset store, version 5 the lower bounds of lags."""
 MAGIC = b"WARREN SNAPSHOT\n"
 FOOTER = struct.Struct(">8sIQ")
 FOOTER_MAGIC = b"COMPLETE"

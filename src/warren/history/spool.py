@@ -25,7 +25,7 @@ RECORD = struct.Struct(">4sQI")
 TABLE = struct.Struct(">BQ")
 MAGIC = b"WHR3"
 READABLE = (b"WHR2", MAGIC)
-"""Format 2 has other columns in its keyframes, which are told by their names."""
+"""Formats 2 and 3 differ in the columns of keyframes; readers find columns by name."""
 _NAME = re.compile(r"(\d+)-(\d+)\.spool")
 
 

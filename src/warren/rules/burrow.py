@@ -50,7 +50,7 @@ PATIENCE_MS = 60_000
 """Most consumers commit at least once a minute."""
 
 ENOUGH_LAGS = 3
-"""So many estimates show a rise, and fewer do not."""
+"""Fewer estimates do not show a rise."""
 
 
 def rules(
@@ -127,7 +127,7 @@ def is_stalled(window: Window) -> Bool:
 
 
 def falls_behind(window: Window, allowed_lag: int) -> Bool:
-    """Rule 6: the lag never fell, as far as it is certain or over a whole window of estimates that rise."""
+    """Rule 6: the certain lags never fell, or the estimates rise over a full window."""
     entries, known = filled(window), known_lags(window)
     always_behind = ~any_entry(entries & (window.lag_at_least <= allowed_lag))
     certainly: Bool = always_behind & _never_falls(window.lag_at_least, entries)
@@ -138,7 +138,7 @@ def falls_behind(window: Window, allowed_lag: int) -> Bool:
 
 
 def _never_falls(lags: NDArray[np.integer[Any]], entries: Bool) -> Bool:
-    """Whether no lag is smaller than the one before it, of those that are marked (true if there is none or one)."""
+    """Whether no marked lag is smaller than the marked one before it (true for none or one)."""
     fell = np.zeros(lags.shape[1], np.bool_)
     before = np.zeros(lags.shape[1], np.int64)
     for lag, marked in zip(lags, entries, strict=True):
@@ -148,7 +148,7 @@ def _never_falls(lags: NDArray[np.integer[Any]], entries: Bool) -> Bool:
 
 
 def _always_rises(lags: Int64, entries: Bool) -> Bool:
-    """Whether each lag is larger than the one before it, of those that are marked."""
+    """Whether each marked lag is larger than the marked one before it."""
     rises = np.ones(lags.shape[1], np.bool_)
     before = np.full(lags.shape[1], UNKNOWN, np.int64)
     for lag, marked in zip(lags, entries, strict=True):
@@ -158,7 +158,7 @@ def _always_rises(lags: Int64, entries: Bool) -> Bool:
 
 
 def _exceeds_first(window: Window, known: Bool) -> Bool:
-    """Whether some lag is certainly above the first estimate of the window."""
+    """Whether some certain lag exceeds the first estimate of the window."""
     first = window.lag[known.argmax(axis=0), np.arange(window.lag.shape[1])]
     exceeds: Bool = np.where(filled(window), window.lag_at_least, 0).max(axis=0) > first
     return exceeds

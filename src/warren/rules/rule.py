@@ -15,7 +15,7 @@ from warren.windows.rings import Window
 from warren.windows.views import Outline
 
 UnreadSince = Callable[[Int64], Int64]
-"""Since when, by our clock, more is unread than allowed, of the partitions at some places; not above 0 if not known."""
+"""Takes partition indexes, returns since when their lag exceeds the allowed lag (ms, Warren's clock; <= 0: unknown)."""
 
 
 class Settings(NamedTuple):
@@ -98,7 +98,7 @@ def rules_without_window(of: Outline, settings: Settings, intervals: int) -> NDA
 
 
 def is_behind(window: Window, allowed_lag: int | Int64) -> Bool:
-    """Whether it is certain that some commit was made behind the end, by more than the allowed lag."""
+    """Whether some commit certainly had more than the allowed lag."""
     return any_entry(filled(window) & (window.lag_at_least > allowed_lag))
 
 

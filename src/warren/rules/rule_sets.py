@@ -31,7 +31,7 @@ class Rules(Protocol):
 
 
 class RuleSet(NamedTuple):
-    """A rule set, and which offset makes a partition have more unread than it allows."""
+    """The rules, and the first offset that exceeds the lag they allow."""
 
     rules: Rules
     first_too_many: Callable[[Partitions, Settings], Int64]

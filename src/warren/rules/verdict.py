@@ -28,7 +28,7 @@ class GroupFacts(NamedTuple):
     windows: GroupWindows
     log: LogFacts
     too_much_since_ms: dict[str, Int64]
-    """Since when more is unread than each rule set allows."""
+    """Since when the lag exceeds what each rule set allows."""
     clock_skew_ms: int = 0
     """The brokers' clock less ours."""
 

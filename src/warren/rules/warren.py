@@ -98,7 +98,7 @@ def rules(
 
 
 def allowed_lag(of: Partitions, settings: Settings) -> Int64:
-    """What is allowed by the settings, or more where the group leaves some each time that it has read to the end."""
+    """Return the configured allowed lag, or the group's usual lag if that is larger."""
     return np.maximum(of.usual_lag, settings.allowed_lag)
 
 

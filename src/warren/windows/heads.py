@@ -73,11 +73,11 @@ class MeasuredLag(NamedTuple):
     """The lag of commits against the observations of the end."""
 
     estimate: Int64
-    """PENDING_LAG: no observation after the commit yet. NULL_LAG: none from before it, so it cannot be told."""
+    """PENDING_LAG before the first observation after the commit, NULL_LAG without an observation before it."""
     at_least: Int64
-    """What had arrived IN_FLIGHT_MS before the commit and was not read; 0 without an observation from then."""
+    """Unread records that had arrived IN_FLIGHT_MS before the commit; 0 without an observation that old."""
     at_most: Int64
-    """Against the first observation after the commit; 0 while there is none."""
+    """The end at the first observation after the commit, less the offset; 0 before that observation."""
 
 
 class Heads:
@@ -348,10 +348,10 @@ class Heads:
         return estimate, np.maximum(after_end - offset, 0)
 
     def lag_at_least(self, at: Int64, offset: Int64, at_ms: Int64) -> Int64:
-        """What is certain of the lag of commits of `offset` made at `at_ms`; `at` may be -1, of which nothing is."""
+        """Return the certain part of the lag of commits of `offset` made at `at_ms`; 0 where `at` is -1."""
         at_least = np.zeros(len(at), np.int64)
         rest = np.flatnonzero(at >= 0)
-        for age in range(self.intervals):  # it is nearly always the newest observation or the one before
+        for age in range(self.intervals):  # nearly always the newest observation or the one before it fits
             row = at[rest]
             slot = self.newest[row] - age
             observed_ms = self.observed_ms[slot, row]

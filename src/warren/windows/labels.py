@@ -28,14 +28,14 @@ NO_HEAD = -1
 
 
 LARGEST_REST_LAG = 10
-"""A group that leaves more unread does not read to the end."""
+"""A larger lag is no usual lag: the group does not read to the end."""
 ENOUGH_RESTS = 3
-"""So many commits that came equally close to the end, and none closer, make it a habit."""
+"""This many commits equally close to the end, and none closer, establish a usual lag."""
 MOST_RESTS = 10
 LAST_RECORD = 1
-"""One commit is enough to take this lag for a habit: many clients commit the offset of the last record they processed.
+"""One commit establishes this lag: many clients commit the offset of the last record they processed.
 
-Who is stuck at the last record of a topic looks the same until the next record comes.
+A consumer that is stuck at the last record of a topic looks the same until the next record arrives.
 """
 
 
@@ -57,9 +57,9 @@ class Labels(Table):
     incarnation: Int32
     """Stands for the id of the topic that its newest commits were made to, 0 if that was never told."""
     rest_lag: NDArray[np.int8]
-    """The lag that is left when the group has read what it reads, see `note_rests`."""
+    """The smallest lag that the group reaches, see `note_rests`."""
     rests: NDArray[np.int8]
-    """How many commits speak for `rest_lag`."""
+    """How many commits support `rest_lag`."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -87,14 +87,14 @@ class Labels(Table):
         self.head_row[rows] = NO_HEAD
 
     def forget_commits(self, rows: Int64) -> None:
-        """Forget what was learnt from the commits of these rows."""
+        """Reset what depends on the commits of these rows."""
         for column in (self.incarnation, self.rest_lag, self.rests):
             column[rows] = 0
 
     def note_rests(self, rows: Int64, lag: Int64) -> None:
-        """Learn how close to the end groups come, from the lags that new commits left at most (no row twice).
+        """Update the smallest lag of each row from the upper bound of a new commit's lag (no row twice).
 
-        The closest counts. One that was not reached again by as many commits as spoke for it is given up.
+        Each commit that stays further from the end counts against it; at zero the new lag replaces it.
         """
         small = lag <= LARGEST_REST_LAG
         rows, lag = rows[small], lag[small].astype(np.int8)
@@ -106,7 +106,7 @@ class Labels(Table):
         self.rests[rows] = np.where(replaced & ~same, 1, times)
 
     def usual_lag(self, rows: Int64) -> Int64:
-        """The lag that each group leaves each time that it has read to the end, 0 if none or not yet known."""
+        """Return the lag that each group always leaves unread; 0 if none or not established."""
         rest_lag, rests = self.rest_lag[rows].astype(np.int64), self.rests[rows]
         return np.where((rests >= ENOUGH_RESTS) | (rest_lag == LAST_RECORD), rest_lag, 0)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from warren.windows.columns import Block, Bool, Int64, Table
 
 HIGHEST_BOUND = np.iinfo(np.uint32).max
-"""A lower bound that is cut off here is still one."""
+"""Larger lower bounds are stored as this one, which still holds."""
 
 Slots = NDArray[np.integer[Any]]
 
@@ -54,7 +54,7 @@ class Waiting(NamedTuple):
     age: Int64
     """How many commits of the row came after it."""
     is_progress: Bool
-    """Whether it is another offset than that of the commit before."""
+    """Whether the offset differs from that of the commit before."""
 
     def take(self, at: Bool) -> Waiting:
         """Only some of them."""
@@ -70,7 +70,7 @@ class Window:
     lag: Int64
     """An estimate; NULL_LAG where it is not known."""
     lag_at_least: NDArray[np.integer[Any]]
-    """The records that had arrived a moment before the commit and were not read; 0 where nothing is certain."""
+    """Lower bound: unread records that had arrived a second before the commit; 0 where nothing is certain."""
     length: Slots
 
     def take(self, at: Int64) -> Window:
@@ -119,7 +119,7 @@ class Rings(Table):
     """The slot of the newest entry."""
     count: Slots
     newest_order: Int64
-    """The order of the newest commit: what is not after it changes nothing."""
+    """The order of the newest commit; commits of a lower order change nothing."""
     touched: Bool
     """Rows changed since whoever cares (the snapshot) last set this to False."""
 
@@ -218,7 +218,7 @@ class Rings(Table):
         )
 
     def set_lag_at_least(self, waiting: Waiting, lag_at_least: Int64) -> None:
-        """Write down what is certain of lags by now."""
+        """Set the lower bounds of lags."""
         self.lag_at_least[waiting.place] = np.minimum(lag_at_least, HIGHEST_BOUND)
         self.touched[waiting.row] = True
 

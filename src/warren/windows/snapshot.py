@@ -38,7 +38,7 @@ ROW_KINDS = {
 RING_STATE = ("newest", "count", "newest_order")
 KEPT_LABELS = ("owner", "status", "since_s", "incarnation", "rest_lag", "rests")
 NEW_COLUMNS = ("rest_lag", "rests", "lag_at_least")
-"""Columns that snapshots before version 5, and keyframes of that time, do not have; they begin as 0."""
+"""Columns that snapshots before version 5 and their keyframes lack; Warren reads them as 0."""
 
 BLOCKS = pa.schema([("group", pa.string()), ("topic", pa.string()), ("start", pa.int64()), ("length", pa.int64())])
 OWNERS = pa.schema([(name, pa.string()) for name in Owner._fields])
@@ -146,12 +146,12 @@ def restore_rows(rings: Rings, labels: Labels, batch: pa.RecordBatch) -> None:
 
 
 def _column(batch: pa.RecordBatch, kind: str, slot: int | None = None) -> NDArray[np.generic]:
-    """One column; zeros where what was written down did not have its kind yet."""
+    """Return one column; zeros if the snapshot or keyframe is older than the column."""
     name = kind if slot is None else f"{kind}_{slot}"
     if kind in NEW_COLUMNS and name not in batch.schema.names:
         return np.zeros(batch.num_rows, np.int8)
     column = batch.column(name)
-    if kind in NEW_COLUMNS and column.null_count:  # of several files some have it
+    if kind in NEW_COLUMNS and column.null_count:  # some of the files are older than the column
         column = column.fill_null(0)
     values: NDArray[np.generic] = column.to_numpy()
     return values

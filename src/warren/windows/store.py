@@ -348,7 +348,7 @@ class Windows:
     # -- rows ----------------------------------------------------------------------------------------------------
 
     def _apply_turn(self, at: Int64, rows: CommitRows, now_ms: int) -> None:
-        """Apply at most one row for each ring; what is not after the newest commit of its ring changes nothing."""
+        """Apply at most one row for each ring; rows older than the newest commit of their ring change nothing."""
         newer = rows.order > self.rings.last_order(at)
         empties = rows.tombstone
         if rows.incarnation is not None:
@@ -381,7 +381,7 @@ class Windows:
         return anew
 
     def _measure_lags(self, at: Int64) -> None:
-        """Measure the lags that wait in rows `at`, as far as heads are there for it."""
+        """Measure the pending lags of rows `at` for which an observation has arrived."""
         at = at[self.labels.head_row[at] != NO_HEAD]
         waiting = self.rings.waiting(at)
         at_ms = waiting.commit_ms - self.clock_skew_ms
@@ -394,7 +394,7 @@ class Windows:
         self.labels.waiting[waiting.row[~known]] = True
 
     def _note_rests(self, measured: Waiting, at_most: Int64) -> None:
-        """Learn from commits, the older ones of each row first, how close to the end their groups come."""
+        """Update the usual lags from measured commits, oldest first."""
         for age in np.unique(measured.age)[::-1]:
             of_age = measured.is_progress & (measured.age == age)
             self.labels.note_rests(measured.row[of_age], at_most[of_age])

@@ -43,7 +43,7 @@ class Partitions(Outline):
     readable_end: Int64
     """Behind it lie no records, only marks of transactions; the end where that is not known."""
     usual_lag: Int64
-    """The lag that the group leaves each time that it has read to the end; 0 where it leaves none, or not yet known."""
+    """The lag that the group always leaves unread; 0 if none or not established."""
 
     def take(self, at: Int64) -> Partitions:
         """Only some of the partitions."""
